@@ -36,15 +36,15 @@ struct KernelTime {
 struct CompilationTime {
   /// The phases, and the parts of the phase "kernels", in order: "pipeline", "kernels", "kernels: Load NVRTC".
   std::vector<PassTimes> phases;
-  /// The passes of the pipeline, the most time first. Passes of one name are one row.
+  /// The passes of the pipeline, in decreasing order of time. All passes with one name are one row.
   std::vector<PassTimes> passes;
-  /// Kernels of GPUs, the most time first.
+  /// Kernels of GPUs, in decreasing order of time.
   std::vector<KernelTime> kernels;
 
   int64_t countCacheHits() const;
 };
 
-/// Sums up what a compilation recorded.
+/// Summarizes the timers that a compilation recorded.
 CompilationTime summarizeCompilation(llvm::ArrayRef<TimedPhase> phases, llvm::ArrayRef<CachedKernel> kernels);
 
 /// Returns the tables "compile-phases", "compile-passes" and, for GPUs, "compile-kernels".

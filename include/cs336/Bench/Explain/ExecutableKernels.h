@@ -18,8 +18,9 @@ namespace cs336::bench {
 /// Returns the target of an executable.
 Target getTarget(const runtime::Executable &executable);
 
-/// Describes the selected kernels of an executable, which has their text, their machine code, and the work of launches,
-/// but neither IR nor the parameters of schedules. Compiles nothing. Returns DATA_LOSS if machine code cannot be read.
+/// Describes the selected kernels of an executable, without compiling. An executable contains their text, their machine
+/// code, and the work of launches, but neither IR nor the parameters of schedules. Returns DATA_LOSS if machine code
+/// cannot be read.
 absl::StatusOr<ExplainedProgram> explainExecutable(const runtime::Executable &executable, const DeviceModel &device,
                                                    SelectKernels select);
 

@@ -27,7 +27,8 @@ class MemoryBuffer;
 
 namespace cs336::bench {
 
-/// The subcommand `explain`: where a kernel of a program comes from, what it is compiled to, and what bounds its time.
+/// The subcommand `explain`, which shows the operations of a kernel, the code that it is compiled to, and the limit of
+/// its speed.
 class ExplainCommand : public Command {
 public:
   /// `model` describes the columns of its results.
@@ -52,7 +53,7 @@ private:
   const DeviceModel &getDevice(Target target) const;
   absl::StatusOr<Subject> explainFile(const CompileOptions &options);
   absl::StatusOr<Subject> explainModel(const CompileOptions &options) const;
-  /// Explains IR, which `withIR` hands to a function.
+  /// Explains the IR that `withIR` passes to a function.
   absl::StatusOr<Subject>
   explainIR(const CompileOptions &options,
             llvm::function_ref<absl::Status(llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp)>)> withIR) const;

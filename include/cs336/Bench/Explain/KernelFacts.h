@@ -64,7 +64,7 @@ struct MeasuredTime {
 /// A kernel of a program.
 struct KernelFacts {
   std::string name;
-  /// Its operations as IR with locations; of an executable, a description.
+  /// The operations of the kernel as IR with locations. For a kernel of an executable, a description of them.
   Listing operations;
   std::vector<LaunchGroup> launches;
   std::vector<ScheduleFacts> schedules;
@@ -87,7 +87,7 @@ void addOccupancy(FunctionFacts &function);
 /// Returns "bf16", "tf32": the name of an arithmetic, or "" for a command without FLOPs.
 std::string nameArithmetic(format::Arithmetic arithmetic);
 
-/// A program that explanations are from: a part of its kernels.
+/// The selected kernels of a program, with their descriptions.
 struct ExplainedProgram {
   Target target = Target::CPU;
   std::vector<KernelFacts> kernels;
@@ -95,7 +95,7 @@ struct ExplainedProgram {
   std::vector<std::string> entries;
   /// The number of kernels of the program.
   size_t numKernels = 0;
-  /// Remarks for people, such as the reason for missing columns.
+  /// Notes for the report, such as the reason for missing columns.
   std::vector<std::string> notes;
 };
 

@@ -18,9 +18,10 @@
 
 namespace cs336::bench {
 
-/// Returns the names that `pattern` selects, in order: the name that equals it; else, if it has one of the characters
-/// *?[, those that match it as a glob; else those that contain it. An empty pattern selects all. Returns NOT_FOUND with
-/// the most similar names if it selects none, and INVALID_ARGUMENT for a glob with a syntax error.
+/// Returns the names that `pattern` selects, in order. If a name equals the pattern, it selects this name only.
+/// Otherwise, if the pattern has one of the characters *?[, it selects the names that match it as a glob. Otherwise it
+/// selects the names that contain it. An empty pattern selects all names. Returns NOT_FOUND with the most similar names
+/// if the pattern selects none, and INVALID_ARGUMENT for a glob with a syntax error.
 absl::StatusOr<std::vector<std::string>> findKernels(llvm::StringRef pattern, llvm::ArrayRef<llvm::StringRef> names);
 
 } // namespace cs336::bench

@@ -30,9 +30,10 @@ struct ModuleOptions {
   bool compilesAll = false;
 };
 
-/// Takes the module through the pipeline and describes the selected kernels. On GPUs it compiles them for the
-/// architectures of the options, without a GPU. If NVRTC is missing, a note states that, and there are no resources.
-/// Appends the compiled kernels to `compiled`. Fails with diagnostics, or with the error of `select` in `status`.
+/// Runs the pipeline on the module and describes the selected kernels. Kernels for GPUs are compiled for the
+/// architectures of the options; this needs no GPU. If NVRTC is missing, a note states this, and the descriptions have
+/// no resources. Appends the compiled kernels to `compiled`. Fails with diagnostics, or with the error of `select` in
+/// `status`.
 llvm::LogicalResult explainModule(mlir::ModuleOp module, const ModuleOptions &options, SelectKernels select,
                                   ExplainedProgram &program, std::vector<CachedKernel> &compiled, absl::Status &status);
 

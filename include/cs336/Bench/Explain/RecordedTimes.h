@@ -22,16 +22,16 @@ namespace cs336::bench {
 /// The times of kernels in a profiled row of results that `cs336-bench model --profile --format json` has written.
 class RecordedTimes {
 public:
-  /// Reads the row for a program. `settings` are those of the program's model; empty for a program that is not
-  /// described by flags, whose file must then have one profiled row. Returns INVALID_ARGUMENT, naming the file and the
-  /// reason, if it cannot be read (see readResultsFile), if no row was profiled, if it was measured on another kind of
-  /// device, or if no row has the settings.
+  /// Reads the row for a program. `settings` are those of the program's model. They are empty for a program that flags
+  /// do not describe; the file must then have exactly one profiled row. Returns INVALID_ARGUMENT, naming the file and
+  /// the reason, if the file cannot be read (see readResultsFile), if no row was profiled, if the row was measured on
+  /// another kind of device, or if no row has the settings.
   static absl::StatusOr<RecordedTimes> read(llvm::StringRef path, Target target, const llvm::json::Object &settings,
                                             FindColumns findColumns);
 
-  /// Gives each kernel its time: the sum of its functions. Returns INVALID_ARGUMENT if the step that was profiled is of
-  /// another program: the program has no entry of its name, or launches a kernel there
-  /// that the profile lacks.
+  /// Sets the time of each kernel to the sum of the times of its functions. Returns INVALID_ARGUMENT if the profiled
+  /// step belongs to another program: if the program lacks the profiled entry, or if this entry launches a kernel that
+  /// the profile lacks.
   absl::Status addTo(ExplainedProgram &program) const;
 
 private:

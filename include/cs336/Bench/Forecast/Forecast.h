@@ -18,11 +18,11 @@
 
 namespace cs336::bench {
 
-/// The cells that a command is about to measure, the memory that they need, and about how long they take.
+/// The number of cells that a command is going to measure, their memory, and their approximate time.
 struct Forecast {
-  /// Rows of the table, also those that will have no times.
+  /// The number of rows of the table, including those without times.
   int64_t cells = 0;
-  /// Bytes of the cell that needs most, and which it is; nullopt if it has no plan.
+  /// The bytes of the cell that needs the most memory, and the description of this cell. nullopt if it has no plan.
   std::optional<int64_t> memoryBytes;
   std::string largest;
   /// Seconds of each task, which may have several rows. Empty if unknown.
@@ -31,11 +31,13 @@ struct Forecast {
   std::string timeBasis;
 
   std::optional<double> getSeconds() const;
-  /// "12 cells, 2.3 GiB for the largest, about 4 min", then a line for what either was computed from.
+  /// Returns "12 cells, 2.3 GiB for the largest, about 4 min", followed by lines with the basis of the memory and of
+  /// the time.
   std::string describe() const;
   /// "cells", "memory_bytes", "largest", "seconds", "time_basis".
   llvm::json::Object toJSON() const;
-  /// The members above but for the tasks, which become one. nullopt if the text is not what toJSON made.
+  /// Parses the output of toJSON. The seconds of all tasks become those of one task. Returns nullopt for any other
+  /// text.
   static std::optional<Forecast> fromJSON(llvm::StringRef text);
 };
 

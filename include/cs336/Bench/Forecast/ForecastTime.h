@@ -20,9 +20,10 @@ struct TaskWork {
   ComputeType computeType = ComputeType::FP32;
 };
 
-/// Sets the forecast's time: the FLOPs of each task at a share of the rate of a GEMM in its type, and its other
-/// seconds. A GEMM is timed, once per type, only if the FLOPs are so many that the forecast depends on it; otherwise a
-/// slow device's rate is assumed. If a GEMM cannot be timed, because there is no such GPU, the time stays unknown.
+/// Sets the forecast's time. The time of a task is its FLOPs, divided by a share of the rate of a GEMM in its type,
+/// plus its other seconds. A GEMM is timed, once per type, only if the FLOPs are so many that its rate changes the
+/// forecast; otherwise the rate of a slow device is assumed. If a GEMM cannot be timed because the GPU is missing, the
+/// time stays unknown.
 void forecastTime(llvm::ArrayRef<TaskWork> tasks, PeakRates &rates, Forecast &forecast);
 
 } // namespace cs336::bench

@@ -20,20 +20,23 @@
 
 namespace cs336::bench {
 
-/// The highest rates of a device: those of large square GEMMs of random numbers, of which a model's FLOP utilization
-/// (MFU) is a share, and that of a large copy. They run with the same threads, through the same compiler and runtime.
+/// The highest rates of a device: the FLOP/s of large square GEMMs of random numbers, and the bandwidth of a large
+/// copy. A model's FLOP utilization (MFU) is its share of the former. GEMMs and copies use the threads, the compiler
+/// and the runtime of the measured model.
 class PeakRates {
 public:
-  /// `device` is as sessions take it, and 0 threads are one per core. The pipeline of `compile` has no effect.
+  /// `device` has the syntax of sessions, and 0 threads stands for one thread per core. The pipeline of `compile` has
+  /// no effect.
   PeakRates(const CompileOptions &compile, std::string device, int numThreads, uint64_t seed);
 
-  /// FLOP/s, a multiply-add being two; measured when it is first asked for. GEMMs double in size up to 8192³ until
-  /// one takes 20 ms, and the fastest of five of the last size counts. UNIMPLEMENTED if the device has no such GEMM.
+  /// Returns FLOP/s, where a multiply-add counts as two. The first call measures them: GEMMs double in size up to 8192³
+  /// until one takes 20 ms, and the result is the fastest of five runs of the last size. Returns UNIMPLEMENTED if the
+  /// device does not support such a GEMM.
   absl::StatusOr<double> get(BuildType type, ComputeType computeType);
 
-  /// Returns the bytes per second that the negation of a large tensor reads and writes; measured when it is first asked
-  /// for. Tensors double in size up to 2 GiB until one takes 1 ms on a GPU and 50 ms on a CPU, and the fastest of five
-  /// runs of the last size counts.
+  /// Returns the bytes per second that the negation of a large tensor reads and writes. The first call measures them:
+  /// tensors double in size up to 2 GiB until one takes 1 ms on a GPU or 50 ms on a CPU, and the result is the fastest
+  /// of five runs of the last size.
   absl::StatusOr<double> getBandwidth();
 
   bool isOnGPU() const { return compile.target == Target::CUDA; }

@@ -19,14 +19,14 @@ namespace cs336::bench {
 /// options.
 std::string describeParameters(const ModelDescription &description, uint64_t seed);
 
-/// The initial parameters of a sweep's sessions: drawn once for all cells that have the same, where the host has room
-/// for a copy.
+/// The initial parameters of a sweep's sessions. They are drawn once for all cells with the same parameters, if the
+/// host has enough memory for a copy.
 class InitialParameters {
 public:
-  /// `cells` sessions will be initialized for each of the descriptions.
+  /// For each of the descriptions, `cells` sessions will be initialized.
   InitialParameters(llvm::ArrayRef<ModelDescription> descriptions, size_t cells, uint64_t seed);
 
-  /// Gives all variables of the session, which is of the description's model, their initial values.
+  /// Sets all variables of the session to their initial values. The session is of the description's model.
   absl::Status initialize(runtime::Session &session, const ModelDescription &description);
 
 private:

@@ -18,10 +18,10 @@
 
 namespace cs336::bench {
 
-/// Returns the timeline with the times of a run in place of predicted ones: of each command, the mean over all profiled
-/// steps of its start and of its end, from the start of the first command of its step. Commands that ran nothing, such
-/// as those that await an event, end when they start. `entry` names the entry of the timeline, `device` where it ran.
-/// Returns NOT_FOUND if the trace has no step of that entry, INTERNAL if its commands are others.
+/// Returns the timeline with the times of a run in place of the predicted times. The start and the end of a command are
+/// means over all profiled steps, relative to the start of the first command of the step. Commands without work, such
+/// as those that await an event, end when they start. `entry` names the entry of the timeline, and `device` the device
+/// that ran it. Returns NOT_FOUND if the trace has no step of this entry, and INTERNAL if the step has other commands.
 absl::StatusOr<MemoryTimeline> setMeasuredTimes(MemoryTimeline timeline, const runtime::Trace &trace,
                                                 llvm::StringRef entry, std::string device);
 

@@ -29,13 +29,13 @@ struct MeasureOptions {
   /// One measurement for each number of warm-up steps. One session's steps serve all of them.
   std::vector<int64_t> warmups;
   int64_t steps = 10;
-  /// As sessions take it: "cpu", "cuda:0".
+  /// The device in the syntax of sessions: "cpu", "cuda:0".
   std::string device = "cpu";
-  /// For readers: "NVIDIA H200".
+  /// The name in reports: "NVIDIA H200".
   std::string deviceName;
   int numThreads = 0;
   uint64_t seed = 0;
-  /// 0 takes what the device has.
+  /// 0 stands for all available memory of the device.
   int64_t memoryLimitBytes = 0;
   /// Never null.
   InitialParameters *parameters = nullptr;
@@ -47,46 +47,45 @@ struct MeasureOptions {
   bool profile = false;
   /// If true, the profile's times become those of the memory timeline.
   bool timeline = false;
-  /// The precision of GEMMs that the pipeline was given, which the peer uses too.
+  /// The compute type of the pipeline. The peer uses it too.
   ComputeType computeType = ComputeType::FP32;
-  /// As the pipeline was asked for.
+  /// The level of fusion of the pipeline.
   Fusion fusion = Fusion::None;
 };
 
 /// One cell of a sweep.
 struct Measurement {
   int64_t warmup = 0;
-  /// OK, or why the times are missing: RESOURCE_EXHAUSTED if memory does not suffice, CANCELLED if this program was
-  /// asked to stop.
+  /// OK, or the reason why times are missing: RESOURCE_EXHAUSTED if memory does not suffice, CANCELLED if this program
+  /// was asked to stop.
   absl::Status status;
-  /// By both clocks; see StepTimes.
+  /// Times by the host's clock and by the GPU's; see StepTimes.
   std::vector<double> stepMilliseconds;
   std::vector<double> deviceMilliseconds;
-  /// From the description to the executable, or to finding it in the cache. A GPU starts meanwhile, which takes cores
-  /// of the host.
-  /// Part of the steps of --cs336-selective-checkpoint, from 0 to 1.
+  /// The time from the description to the executable, which is compiled or found in the cache. A GPU is initialized at
+  /// the same time, which uses cores of the host. Part of the steps of --cs336-selective-checkpoint, from 0 to 1.
   double recomputedShare = 0;
   double compileSeconds = 0;
-  /// Distinct ones of the executable.
+  /// The number of distinct kernels of the executable.
   int64_t numKernels = 0;
-  /// The time of creating the session from an executable: the rest of the device's start, loading kernels and
-  /// allocating memory; on a GPU also tuning GEMMs or looking up earlier results, and capturing steps as graphs. With
-  /// the time of compiling it is the time from a description to a step that can run.
+  /// The time to create the session from an executable: the rest of the device's initialization, loading kernels and
+  /// allocating memory; on a GPU also tuning GEMMs or looking up earlier results, and capturing steps as graphs.
+  /// Together with the time of compiling, it is the time from a description to a step that can run.
   std::optional<double> loadSeconds;
-  /// As planned: parameters, state, inputs and arena.
+  /// The planned memory: parameters, state, inputs and arena.
   int64_t memoryBytes = 0;
-  /// On a GPU, by its own count, after the steps.
+  /// On a GPU: the memory that it reports as used after the steps.
   std::optional<runtime::SessionMemory> deviceMemory;
-  /// With a peer, and for the first number of warm-up steps: what the first step computed, and what the peer did with
-  /// the same parameters and tokens.
+  /// With a peer, and only for the first number of warm-up steps: the values of the first step, and the peer's results
+  /// with the same parameters and tokens.
   std::optional<StepValues> values;
   std::vector<PeerMeasurement> peers;
-  /// If asked for, and for the first number of warm-up steps.
+  /// If requested, and only for the first number of warm-up steps.
   std::optional<RunProfile> profile;
   /// The times of the profiled steps, as `deviceMilliseconds` on a GPU, and as `stepMilliseconds` on the CPU; and of
   /// steps of the same session while the profiler was off.
   std::vector<double> profiledMilliseconds, unprofiledMilliseconds;
-  /// If asked for: the memory of a step over the time of the profiled steps.
+  /// If requested: the memory of a step over the time of the profiled steps.
   std::optional<MemoryTimeline> timeline;
 };
 
@@ -98,10 +97,10 @@ std::vector<runtime::NamedTensor> getArguments(const runtime::Session &session, 
                                                const runtime::TensorMap &batch);
 
 /// Builds and compiles the model, then runs the entry of its mode on random tokens: warm-up steps first, then steps
-/// that are timed one by one, from the copy of the inputs to the end of the last command. With a peer, the session
-/// whose steps are timed runs one step first, whose values are kept for the comparison. `report` hears of the stage and
-/// of how much of the whole is done, `warn` of what the compiler warns of. A model that cannot be compiled gives one
-/// error for all.
+/// that are timed one by one, from the copy of the inputs to the end of the last command. With a peer, the same session
+/// first runs one step, and the values of this step are kept for the comparison. `report` is called with the stage and
+/// the completed fraction, and `warn` with the compiler's warnings. If the model cannot be compiled, the function
+/// returns one error for all measurements.
 absl::StatusOr<std::vector<Measurement>> measureModel(const ModelDescription &description,
                                                       const MeasureOptions &options,
                                                       llvm::function_ref<void(llvm::StringRef, double)> report,

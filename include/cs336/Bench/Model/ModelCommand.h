@@ -24,7 +24,7 @@
 
 namespace cs336::bench {
 
-/// The subcommand `model`: its flags, and what it does with them.
+/// The subcommand `model`, which measures steps of whole models.
 class ModelCommand : public Command {
 public:
   ModelCommand();
@@ -33,7 +33,8 @@ public:
   void hideOtherOptions() override;
   std::vector<ColumnHead> getColumns() const override;
   /// Measures every combination of the flags' values and prints the report to standard output. The first error that is
-  /// neither a lack of memory nor an unsupported type ends it; an interruption leaves out what was not measured yet.
+  /// neither a lack of memory nor an unsupported type ends the command. After an interruption, the report contains only
+  /// the rows that were measured before.
   absl::Status run(llvm::StringRef commandLine) override;
 
 private:

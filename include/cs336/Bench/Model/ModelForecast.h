@@ -14,9 +14,10 @@
 
 namespace cs336::bench {
 
-/// Forecasts the measurements of every description through every pipeline, of which there is at least one, without a
-/// peer. Memory is that of the description that needs most by a formula, planned with the first pipeline and the last
-/// for three layers at most: each further layer adds as much as the third. `options` are those of all cells.
+/// Forecasts the measurements of every description with every pipeline, without a peer. Requires at least one pipeline.
+/// The memory is planned for the description that needs the most by a formula, with the first pipeline and the last.
+/// The plan has at most three layers; each further layer adds as much memory as the third. `options` apply to all
+/// cells.
 absl::StatusOr<Forecast> forecastModels(llvm::ArrayRef<ModelDescription> descriptions,
                                         llvm::ArrayRef<PipelineVariant> pipelines, const MeasureOptions &options,
                                         PeakRates &rates);

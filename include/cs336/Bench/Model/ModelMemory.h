@@ -12,8 +12,8 @@
 
 namespace cs336::bench {
 
-/// The memory of a session as planned and by the device's own count after the steps, and the parts of the difference.
-/// They are empty for rows that ran on the CPU.
+/// Returns columns with the planned memory of a session, the memory that the device reports after the steps, and the
+/// parts of the difference. The columns are empty for rows that ran on the CPU.
 std::vector<Column<ModelRow>> getMemoryColumns(Show show);
 
 /// Appends the table "memory", with the rows that ran on a GPU, if there are any.

@@ -13,7 +13,7 @@
 
 namespace cs336::bench {
 
-/// The steps that run under a profiler, in a session of their own.
+/// The steps that run under a profiler, in a separate session.
 struct ProfiledSteps {
   std::string entry;
   uint64_t seed = 0;

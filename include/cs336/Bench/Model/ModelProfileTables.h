@@ -12,10 +12,11 @@
 
 namespace cs336::bench {
 
-/// Returns the columns of the parts of attention in the forward pass, per step, in data alone.
+/// Returns the columns with the times of the parts of attention in the forward pass, per step. Only JSON and CSV
+/// contain them.
 std::vector<Column<ModelRow>> getAttentionPartColumns();
 
-/// Returns a column with the phases of a profile, in JSON alone.
+/// Returns a column with the phases of a profile, which only JSON contains.
 Column<ModelRow> getProfilePhasesColumn();
 
 /// Appends "phases", with a row per profile and phase, and "attention", with a row per profile that has parts of

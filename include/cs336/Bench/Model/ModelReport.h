@@ -27,25 +27,25 @@ struct ModelRow {
   std::optional<double> peakRate;
   Measurement measurement;
   PipelineVariant pipeline;
-  /// If the profile's rates are compared with them.
+  /// Set if the profile's rates are compared with the ceilings.
   std::optional<Ceilings> ceilings = std::nullopt;
 };
 
-/// Returns a warning if the device's own count is below the plan, or above it by more than unplanned memory explains:
-/// the code of kernels, captured graphs and the granularity of allocations. Otherwise returns nothing.
+/// Returns a warning if the device reports less memory than planned, or more than the plan and the known unplanned
+/// memory: the code of kernels, captured graphs and the granularity of allocations. Otherwise returns nullopt.
 std::optional<std::string> describeMemoryMismatch(const Measurement &measurement);
 
 /// "small, batch 4, context 256, bf16, fusion all, train".
 std::string describeModel(const ModelRow &row);
 
-/// The columns of measured models, of which `rows` are all. Speed-ups and the time of the backward pass compare a row
-/// with others. Each of the peer's `variants` has its median, the ratio to ours, and how far values are apart: where
-/// they disagree, "mismatch" stands instead of the ratio. `perStep` shows every step's time in tables too.
+/// Returns the columns of `rows`, which are all measurements. Speed-ups and the time of the backward pass compare a row
+/// with other rows. Each of the peer's `variants` has its median, the ratio to ours, and the difference of values; if
+/// the values disagree, "mismatch" replaces the ratio. With `perStep`, tables also contain the time of every step.
 std::vector<Column<ModelRow>> getModelColumns(llvm::ArrayRef<ModelRow> rows, llvm::ArrayRef<std::string> variants,
                                               bool perStep);
 
-/// A table with a row for every measurement, that of memory if asked for, the tables of all profiles side by side, then
-/// the tables of each profile: "profile", or "profile-N" for row N.
+/// Returns a table with a row for every measurement, the table of memory if requested, the tables that compare all
+/// profiles, and then the tables of each profile: "profile", or "profile-N" for row N.
 Report makeModelReport(llvm::ArrayRef<ModelRow> rows, llvm::json::Object context, bool perStep,
                        const ProfileLayout &layout = {}, bool hasMemoryTable = false);
 

@@ -27,8 +27,8 @@ struct StepValues {
 struct Agreement {
   double loss;
   std::optional<double> gradNorm;
-  /// Returns whether both differences are within the tolerance of the type: another order of sums in float32;
-  /// multiplications with 11 and 8 bits otherwise.
+  /// Returns whether both differences are within the tolerance of the type. It accounts for another order of sums in
+  /// float32, and for factors with 11 or 8 bits in other types.
   bool isClose;
 };
 
@@ -37,9 +37,9 @@ Agreement compare(const StepValues &ours, const StepValues &theirs, ComputeType 
 /// Returns the loss that the entry's last run computed.
 absl::StatusOr<double> readLoss(const runtime::Session &session, llvm::StringRef entry);
 
-/// Runs one step from the variables as they are, and reads its values. A training step changes the variables, and its
-/// gradients are read off the first moment that it left, m = (1 - beta1)·g, so the moments must be zero before.
-/// `batch` holds `tokens` and `targets`.
+/// Runs one step with the current variables, and reads its values. A training step changes the variables. Its gradients
+/// are computed from the new first moments, m = (1 - beta1)·g, so the moments must be zero before the step. `batch`
+/// holds `tokens` and `targets`.
 absl::StatusOr<StepValues> runStep(runtime::Session &session, const ModelDescription &description,
                                    const runtime::TensorMap &batch);
 

@@ -23,7 +23,7 @@ struct PeerMeasurement {
   std::vector<double> stepMilliseconds;
   /// The time of the first step, in which torch.compile compiles.
   double firstStepSeconds = 0;
-  /// The device's own count, on a GPU.
+  /// The memory that a GPU reports as used.
   std::optional<double> deviceMiB;
 };
 
@@ -46,11 +46,12 @@ public:
   /// As TorchProcess::getFailure.
   const absl::Status &getFailure() const { return process->getFailure(); }
 
-  /// The peer's files: from now on it has the session's parameters and this batch. `model` says which parameters these
-  /// are: equal ones are not written again, since those of a large model take longer to write than its steps.
+  /// Writes the session's parameters and this batch to the peer's files. `model` identifies the parameters: equal
+  /// parameters are not written again, because writing those of a large model takes longer than its steps.
   absl::Status give(const runtime::Session &session, llvm::StringRef model, const runtime::TensorMap &batch);
-  /// Values and times of every variant, measured once for all levels of fusion that follow each other. A lack of
-  /// memory and a peer that has failed are parts of the measurements; other errors are errors.
+  /// Measures the values and times of every variant. Consecutive calls for the same case, for example with other levels
+  /// of fusion, measure once. A lack of memory and a failure of the peer are statuses of the measurements; other errors
+  /// are returned.
   absl::StatusOr<std::vector<PeerMeasurement>> measure(const ModelDescription &description, ComputeType type);
 
 private:
@@ -62,7 +63,7 @@ private:
 
   PeerOptions options;
   std::unique_ptr<TorchProcess> process;
-  /// Whose parameters the folder has.
+  /// The model whose parameters are in the folder.
   std::string givenModel;
   /// The case of the last measurements.
   std::string measuredJob;

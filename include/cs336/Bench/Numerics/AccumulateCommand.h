@@ -18,8 +18,8 @@
 
 namespace cs336::bench {
 
-/// The subcommand `accumulate`: a number added to zero again and again, in float32, in float16, and a float16 number in
-/// float32, by compiled kernels.
+/// The subcommand `accumulate`, which adds a number to zero many times with compiled kernels: in float32, in float16,
+/// and a float16 number in float32.
 class AccumulateCommand : public Command {
 public:
   AccumulateCommand();

@@ -16,8 +16,8 @@
 
 namespace cs336::bench {
 
-/// The subcommand `dtypes`: the type of every value of a program under mixed precision, as the autocast pass leaves it,
-/// and of the gradients.
+/// The subcommand `dtypes`, which shows the types of all values of a program after the autocast pass, and of the
+/// gradients.
 class DtypesCommand : public Command {
 public:
   DtypesCommand();

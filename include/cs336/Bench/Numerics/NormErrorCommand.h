@@ -18,8 +18,8 @@
 
 namespace cs336::bench {
 
-/// The subcommand `norm-error`: how far layer norm is from its value in float64, computed in each type, and computed in
-/// float32 from inputs of that type, as autocast does.
+/// The subcommand `norm-error`, which measures the error of layer norm relative to float64: computed in each type, and
+/// computed in float32 from inputs of this type, as autocast does.
 class NormErrorCommand : public Command {
 public:
   NormErrorCommand();

@@ -14,7 +14,7 @@
 
 namespace cs336::bench {
 
-/// The exit code of a command that has printed all of its own cells, but not the peer's.
+/// The exit code of a command that has measured its own cells, but lacks those of the peer.
 inline constexpr int kPeerMissingExitCode = 2;
 
 /// Returns the status of such a command: FAILED_PRECONDITION with the reason.

@@ -18,7 +18,7 @@ namespace cs336::bench {
 /// `--peer` of a command, and the flags that require it.
 class PeerFlags {
 public:
-  /// `variants` are those of the peer's script, the first one being that of `--peer torch`.
+  /// `variants` are those of the peer's script. `--peer torch` selects the first one.
   PeerFlags(llvm::ArrayRef<llvm::StringLiteral> variants, llvm::StringRef description,
             llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand);
 
@@ -27,7 +27,7 @@ public:
   bool isGiven() const { return !peer.empty(); }
   /// The variants that `--peer` names; empty without it.
   std::vector<std::string> getVariants() const;
-  /// The options that the flags set; others have their defaults.
+  /// Returns the options that the flags set. Options without a flag have their defaults.
   PeerOptions getOptions() const;
 
 private:

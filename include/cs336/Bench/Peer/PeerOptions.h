@@ -14,7 +14,7 @@
 
 namespace cs336::bench {
 
-/// Which PyTorch to compare with.
+/// Options of the comparison with PyTorch.
 struct PeerOptions {
   /// The variants of the peer's script; see TorchPeer and AttentionPeer. Without variants there is no peer.
   std::vector<std::string> variants;

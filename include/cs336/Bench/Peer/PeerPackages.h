@@ -17,9 +17,9 @@
 
 namespace cs336::bench {
 
-/// Imports the packages in a process of that interpreter. NOT_FOUND if it cannot be started, CANCELLED if this program
-/// is asked to stop. UNAVAILABLE, with the interpreter, the packages and what to do, if packages are missing or broken,
-/// or if they are not imported within `timeoutSeconds`.
+/// Imports the packages in a process of this interpreter. Returns NOT_FOUND if the process cannot be started, and
+/// CANCELLED if this program is asked to stop. Returns UNAVAILABLE if packages are missing or broken, or if importing
+/// them takes longer than `timeoutSeconds`; the error names the interpreter, the packages and a remedy.
 absl::Status checkPackages(const std::string &python, llvm::ArrayRef<llvm::StringLiteral> packages,
                            double timeoutSeconds);
 

@@ -20,8 +20,8 @@
 
 namespace cs336::bench {
 
-/// A child process that reads one JSON value a line from its standard input and answers each with one line of JSON on
-/// its standard output. Its standard error stream is the caller's. It ends when its input does, and does not
+/// A child process that reads one JSON value per line from its standard input, and answers each with one line of JSON
+/// on its standard output. It shares the caller's standard error stream. It ends at the end of its input, and does not
 /// receive the signals of the caller's terminal.
 class PeerProcess {
 public:
@@ -31,8 +31,8 @@ public:
   ~PeerProcess();
 
   /// Returns the answer; UNAVAILABLE if the process ended without one, DATA_LOSS if it is not a JSON object. CANCELLED
-  /// if this program is asked to stop meanwhile, DEADLINE_EXCEEDED after that time; both end the process and those that
-  /// it has started.
+  /// if this program is asked to stop, DEADLINE_EXCEEDED after the time limit; both end the process and the processes
+  /// that it has started.
   absl::StatusOr<llvm::json::Object> ask(llvm::json::Object question,
                                          std::optional<double> timeoutSeconds = std::nullopt);
 

@@ -12,7 +12,7 @@
 
 namespace cs336::bench {
 
-/// benchmarks/peers/run_ranks.py, which scripts import that start several ranks.
+/// Returns benchmarks/peers/run_ranks.py. Scripts that start several ranks import it.
 PeerScript getRanksScript();
 
 } // namespace cs336::bench

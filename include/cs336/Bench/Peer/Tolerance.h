@@ -12,7 +12,7 @@
 
 namespace cs336::bench {
 
-/// The largest relative difference that the type explains.
+/// Returns the largest relative difference that the rounding of the type explains.
 double getTolerance(ComputeType type);
 
 } // namespace cs336::bench

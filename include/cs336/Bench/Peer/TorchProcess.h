@@ -19,12 +19,12 @@
 
 namespace cs336::bench {
 
-/// A file of benchmarks/peers, which travels inside of this program.
+/// A file of benchmarks/peers, which is embedded into this program.
 struct PeerScript {
   llvm::StringLiteral name, text;
 };
 
-/// A script as a process that outlives a sweep, and a temporary folder for the files that both sides read.
+/// A process that runs a script during a whole sweep, and a temporary folder for the files that both sides read.
 class TorchProcess {
 public:
   /// Starts the first of the scripts, which may import the others and answer_jobs.py. They import `packages`. An error
@@ -36,11 +36,11 @@ public:
 
   /// In the folder.
   std::string getPath(llvm::StringRef name) const { return folder + "/" + name.str(); }
-  /// OK, or UNAVAILABLE with the reason why there are no answers any more.
+  /// Returns OK, or UNAVAILABLE with the reason why the process does not answer any more.
   const absl::Status &getFailure() const { return failure; }
-  /// The answer. An answer {"error": …} is RESOURCE_EXHAUSTED: scripts answer so where memory does not suffice.
-  /// CANCELLED if this program is asked to stop; any other failure of the process, such as no answer within
-  /// PeerOptions::answerSeconds, is the last one.
+  /// Sends a question, and returns the answer. Returns RESOURCE_EXHAUSTED for an answer {"error": …}, which scripts
+  /// send if memory does not suffice, and CANCELLED if this program is asked to stop. After any other failure, such as
+  /// no answer within PeerOptions::answerSeconds, the process answers no further questions.
   absl::StatusOr<llvm::json::Object> ask(llvm::json::Object question);
   /// Makes an error in an answer the failure, and returns it.
   absl::Status fail(const absl::Status &reason);
