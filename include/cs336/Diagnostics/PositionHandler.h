@@ -25,11 +25,12 @@ namespace cs336 {
 
 class SourcePositions;
 
-/// Gives diagnostics the file and the line of IR text where their locations have only a name, as
-/// `loc("layers.0.attn")`: they are emitted again at the operation of that name, with the location as text. Other
-/// diagnostics pass through. An error at a number that needs a decimal point gets a note with the right spelling.
+/// Adds the file and the line of IR text to diagnostics whose locations have only a name, such as
+/// `loc("layers.0.attn")`: it emits them again at the operation with this name, with the location as text. Other
+/// diagnostics are not changed. An error at a number that needs a decimal point gets a note with the right spelling.
 ///
-/// Construct it after the handler that prints, which it passes diagnostics to.
+/// Construct it after the handler that prints: this object passes diagnostics to the handler that was registered before
+/// it.
 class PositionHandler : public mlir::ScopedDiagnosticHandler {
 public:
   /// `text` is the IR that `context` reads and `name` its file. Both must outlive the handler.
@@ -42,8 +43,8 @@ private:
   std::unique_ptr<SourcePositions> positions;
 };
 
-/// As PositionHandler, for contexts that someone else creates from `registry`, one after the other: one for each part
-/// of `text` between two `splitMarker`s, or one if the marker is empty. `text` and `name` must outlive them.
+/// Does the same as PositionHandler for contexts that other code creates from `registry`, one after the other: one for
+/// each part of `text` between two `splitMarker`s, or one if the marker is empty. `text` and `name` must outlive them.
 void addPositionHandlers(mlir::DialectRegistry &registry, llvm::StringRef text, llvm::StringRef name,
                          llvm::StringRef splitMarker);
 

@@ -28,8 +28,8 @@ struct SourcePosition {
 /// location is looked up, since parsed IR keeps no position where the text gives a location.
 class SourcePositions {
 public:
-  /// `chunk` is the part of `text` that is IR of its own; positions count from the start of `text`. Both must outlive
-  /// this object. `registry` has the dialects of the text.
+  /// `chunk` is the part of `text` that is one module; positions count from the start of `text`. Both must outlive this
+  /// object. `registry` has the dialects of the text.
   SourcePositions(llvm::StringRef text, llvm::StringRef chunk, const mlir::DialectRegistry &registry);
 
   /// Returns the positions of operations with the location `loc` in the text, in order. If there are none, returns

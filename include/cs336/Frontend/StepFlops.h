@@ -13,9 +13,9 @@
 
 namespace cs336 {
 
-/// Returns the FLOPs of the matmuls of one step, as studies count them: a multiply-add counts as two, causal attention
-/// counts half of its scores, and the backward pass counts as 2 forward passes for linears and 2.5 for attention.
-/// Norms, activations, softmax and the optimizer are left out.
+/// Returns the FLOPs of the matmuls of one step, as published measurements count them: a multiply-add counts as two,
+/// causal attention counts half of its scores, and the backward pass counts as 2 forward passes for linears and 2.5 for
+/// attention. Norms, activations, softmax and the optimizer are left out.
 double getModelFlops(const TransformerConfig &config, Mode mode);
 
 } // namespace cs336

@@ -34,7 +34,7 @@ public:
   start(llvm::ArrayRef<PeerScript> scripts, llvm::ArrayRef<llvm::StringLiteral> packages, const PeerOptions &options);
   ~TorchProcess();
 
-  /// In the folder.
+  /// Returns the path of a file in the temporary folder.
   std::string getPath(llvm::StringRef name) const { return folder + "/" + name.str(); }
   /// Returns OK, or UNAVAILABLE with the reason why the process does not answer any more.
   const absl::Status &getFailure() const { return failure; }

@@ -12,10 +12,10 @@
 
 namespace cs336::bench {
 
-/// Returns the arithmetic of recomputation for a plan without recomputation: L layers that keep K bytes each, and the
-/// residual stream of R bytes that a block of k layers keeps. One level takes L/k · R + k · K, the least at
-/// k = sqrt(L · R / K). Nested blocks, halved each time, take log2(L) · R + K and run the forward pass log2(L) times
-/// more. Returns an empty text if no layer keeps anything.
+/// Returns the estimated memory of recomputation as text, from a plan without recomputation: each of L layers keeps K
+/// bytes, and a block of k layers that is recomputed keeps the residual stream of R bytes. One level of blocks takes
+/// L/k · R + k · K bytes, with the minimum at k = sqrt(L · R / K). Nested blocks, which are halved at each level, take
+/// log2(L) · R + K bytes and run the forward pass log2(L) more times. Returns an empty text if no layer keeps anything.
 std::string describeCheckpointing(const PlanRow &row);
 
 } // namespace cs336::bench

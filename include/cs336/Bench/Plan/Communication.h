@@ -13,12 +13,12 @@
 
 namespace cs336::bench {
 
-/// Returns the number of collectives of one of several ranks, the bytes that it sends, and their predicted time beside
-/// that of the step.
+/// Returns the number of collectives of one rank, the bytes that it sends, their predicted time, and the predicted time
+/// of the step.
 std::string describeCommunication(const PlanRow &row);
 
 /// Returns "collectives": a row per collective of a step, in order, with the bytes that each rank sends, and its
-/// predicted time. A collective whose exposed time is 0 finishes in time.
+/// predicted time. If its exposed time is 0, no command waits for the collective.
 Table makeCollectiveTable(const ModelPlan &plan);
 
 } // namespace cs336::bench

@@ -25,7 +25,8 @@ struct ModelPlan {
   int64_t parameterBytes = 0, stateBytes = 0, derivedBytes = 0;
   /// The bytes of variables that stay in the host's memory on a GPU. The other numbers do not include them.
   int64_t hostBytes = 0;
-  /// Part of the steps of --cs336-selective-checkpoint, from 0 to 1: as given, or as the memory budget chose it.
+  /// The share of --cs336-selective-checkpoint, from 0 to 1: the value of the option, or the share that the memory
+  /// budget requires.
   double recomputedShare = 0;
   /// Inputs of all entries of the program.
   int64_t inputBytes = 0;
@@ -42,7 +43,7 @@ struct ModelPlan {
 
   /// Returns the predicted seconds per token of a step of `description`, which has this plan.
   double getSecondsPerToken(const ModelDescription &description) const;
-  /// All but the arena.
+  /// Returns the bytes of everything except the arena.
   int64_t getResidentBytes() const { return parameterBytes + stateBytes + derivedBytes + inputBytes; }
   /// Returns the bytes that a session allocates, without the alignment of variables.
   int64_t getTotalBytes() const { return getResidentBytes() + arenaBytes; }
@@ -51,15 +52,15 @@ struct ModelPlan {
   double getCommandsPerLayer() const;
 };
 
-/// Takes the model through the pipeline. `device` predicts times; null stands for the default of the target. `warn`
-/// receives the compiler's warnings.
+/// Runs the pipeline on the model and returns the plan. `device` predicts times; null stands for the default of the
+/// target. `warn` receives the compiler's warnings.
 absl::StatusOr<ModelPlan> planModel(const ModelDescription &description, const CompileOptions &options,
                                     llvm::function_ref<void(llvm::StringRef)> warn,
                                     const DeviceModel *device = nullptr);
 
-/// A change of a model or of how it is compiled, by which it fits into memory that it does not fit into as it is.
+/// A change of a model, or of its compilation, that makes it fit into a limit of memory.
 struct WayToFit {
-  /// As flags: "--batch-size 2", "--fusion flash --dtype bf16".
+  /// The change as flags: "--batch-size 2", "--fusion flash --dtype bf16".
   std::string flags;
   int64_t totalBytes;
   /// Predicted seconds per token.
@@ -72,11 +73,11 @@ struct WaysToFit {
   std::optional<WayToFit> leastRecomputation;
 };
 
-/// Ways to bring the model below `limit`, each tried: more fusion, lower types, both, the least recomputation
-/// (`--memory-budget`), the fewest layers together whose input alone is kept for the backward pass, the largest smaller
-/// batch, and the largest smaller context. The next larger batch or context, or fewer layers together, do not fit. A
-/// larger limit never gives a smaller batch or context, or more layers together. `device` predicts times, as in
-/// `planModel`. `pipeline` are the options of `options` in detail.
+/// Finds changes that bring the model below `limit`. It plans each of them: more fusion, lower types, both, the least
+/// recomputation (`--memory-budget`), the fewest layers that are recomputed together from one kept input, the largest
+/// smaller batch, and the largest smaller context. The next larger batch or context, or fewer layers together, do not
+/// fit. A larger limit never gives a smaller batch or context, or more layers together. `device` predicts times, as in
+/// `planModel`. `pipeline` has the parsed pipeline options of `options`.
 absl::StatusOr<WaysToFit> findWaysToFit(const ModelDescription &description, const CompileOptions &options,
                                         const PipelineOptions &pipeline, int64_t limit,
                                         const DeviceModel *device = nullptr);

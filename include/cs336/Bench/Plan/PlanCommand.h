@@ -22,7 +22,8 @@
 
 namespace cs336::bench {
 
-/// The subcommand `plan`: memory, kernels, FLOPs and bytes of a model's steps, from the planned program alone.
+/// The subcommand `plan`, which computes the memory, kernels, FLOPs and bytes of a model's steps from the planned
+/// program, without running it.
 class PlanCommand : public Command {
 public:
   PlanCommand();
@@ -30,8 +31,8 @@ public:
   llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
   void hideOtherOptions() override;
   std::vector<ColumnHead> getColumns() const override;
-  /// Plans every combination of the flags' values and prints the report to standard output. That a model does not fit
-  /// is a result, not an error. An interruption leaves out what was not planned yet.
+  /// Plans every combination of the flags' values and prints the report to standard output. A model that does not fit
+  /// is a result, not an error. After an interruption, the report contains only the models that were planned before.
   absl::Status run(llvm::StringRef commandLine) override;
 
 private:

@@ -25,51 +25,53 @@ struct PlanRow {
   /// The alternatives, if the plan exceeds the limit.
   WaysToFit waysToFit;
   PipelineVariant pipeline;
-  /// The number of ranks, one of which the plan describes, and how they exchange gradients: empty for one rank.
+  /// The number of ranks, and the mode in which they exchange gradients, which is empty for one rank. The plan
+  /// describes one rank.
   int64_t ranks = 1;
   std::string distribute;
-  /// With --best-checkpoint: the layers whose activations are recomputed together, 0 for none, and whether no other
-  /// number of layers takes less memory.
+  /// With --best-checkpoint: the number of layers whose activations are recomputed together (0 for no recomputation),
+  /// and whether this number takes the least memory.
   std::optional<int64_t> checkpoint = std::nullopt;
   bool isBestCheckpoint = false;
 
   bool fits() const { return limitBytes == 0 || plan.getTotalBytes() <= limitBytes; }
 };
 
-/// Buffers of one size, type and life, whose sources differ in the layer alone.
+/// Buffers of the same size, type and lifetime, whose sources differ only in the layer.
 struct BufferGroup {
-  /// One of them; with several, its source is "layers.*.ffn.w13".
+  /// One of the buffers. If the group has several, its source is "layers.*.ffn.w13".
   Allocation buffer;
   int64_t count;
 };
 
-/// Equal buffers of all layers together, in the order of the first of each group.
+/// Groups equal buffers of all layers, in the order of the first buffer of each group.
 std::vector<BufferGroup> groupBuffers(llvm::ArrayRef<Allocation> buffers);
-/// A group for each buffer.
+/// Returns one group for each buffer.
 std::vector<BufferGroup> listBuffers(llvm::ArrayRef<Allocation> buffers);
 
-/// The tables of one model. Phases: held is what earlier phases left when one begins, live the most at one time, peak
-/// the same with all that is resident. At most `most` groups of buffers, and kernels, are shown.
+/// Return the tables of one model. In the table of phases, "held" is the memory of earlier phases that is still live
+/// when a phase begins, "live" is the largest live memory of the arena during the phase, and "peak" is the same with
+/// the resident memory. Tables have at most `most` groups of buffers, or kernels.
 Table makePhaseTable(const ModelPlan &plan);
 Table makeBufferTable(std::string title, llvm::ArrayRef<BufferGroup> groups, size_t most);
 Table makeKernelTable(std::string title, const ModelPlan &plan, size_t most);
 
-/// The columns of planned models: memory, and sums over all phases. In JSON each row has the other tables too, with
-/// `most` buffers and kernels, each buffer by itself.
+/// Returns the columns of planned models: memory, and sums over all phases. In JSON each row also contains the other
+/// tables, with at most `most` buffers and kernels. There, each buffer is a row.
 std::vector<Column<PlanRow>> getPlanColumns(size_t most);
 
-/// The tables of a report beside the first one.
+/// The tables of a report after the first one.
 struct PlanTables {
-  /// The most buffers and kernels of a table.
+  /// The maximum number of buffers or kernels in a table.
   size_t most;
-  /// The least bytes of buffers in the table of a single model's.
+  /// The minimum size of buffers in the table of a single model, in bytes.
   int64_t detailBytes = 1;
-  /// If true, tables of memory have all models side by side: see SweepTables.h.
+  /// If true, tables of memory compare all models: see SweepTables.h.
   bool hasSweepTables = false;
 };
 
-/// "plan" with a row for every model; of a single model also "phases", "buffers" and "kernels". Notes say whether the
-/// models fit.
+/// Returns the table "plan" with a row for every model, and for a single model also "phases", "buffers" and "kernels".
+/// Notes state whether the models fit.
 Report makePlanReport(llvm::ArrayRef<PlanRow> rows, llvm::json::Object context, const PlanTables &tables);
 
 /// "xl, batch 4, context 512, fp32, unfused, train"; with several ranks also ", one of 4 ranks, zero1".

@@ -12,9 +12,9 @@
 
 namespace cs336::bench {
 
-/// Returns the columns of what one block holds, in data alone: the residual stream (batch · context · d_model numbers
-/// in the type of the model), the memory that the block in the middle keeps for the backward pass, the gradients of its
-/// parameters, and the same gradients by the number of parameters in the type of the model.
+/// Returns the columns of the memory of one block, which only JSON and CSV contain: the residual stream (batch ·
+/// context · d_model numbers in the type of the model), the memory that the block in the middle keeps for the backward
+/// pass, the gradients of its parameters, and the same gradients by the number of parameters in the type of the model.
 std::vector<Column<PlanRow>> getBlockColumns();
 
 /// Returns "phase-peaks": a row per plan and phase with the memory of each kind that is live at the phase's peak.

@@ -25,12 +25,12 @@ public:
   TimelineFiles(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand);
 
   bool areGiven() const { return !timeline.empty() || !snapshot.empty(); }
-  /// Call before anything is planned. INVALID_ARGUMENT for a timeline that is neither CSV nor JSON, and for files of a
-  /// sweep of `numSteps` steps. NOT_FOUND if the folder of a file does not exist.
+  /// Checks the flags, before anything is planned. Returns INVALID_ARGUMENT for a timeline that is neither CSV nor
+  /// JSON, and for files if the number of steps is not 1. Returns NOT_FOUND if the folder of a file does not exist.
   absl::Status check(size_t numSteps) const;
   /// Returns the flags and their files, for CompileFlags::checkOutputs.
   std::vector<OutputPath> getPaths() const { return {{"--timeline", timeline}, {"--snapshot", snapshot}}; }
-  /// Writes the files that the flags name, each completely or not at all. `context` becomes a part of JSON.
+  /// Writes the files that the flags name, each completely or not at all. The members of `context` are added to JSON.
   absl::Status write(const MemoryTimeline &memory, llvm::json::Object context) const;
 
 private:

@@ -20,13 +20,13 @@ class TimelineFlags {
 public:
   TimelineFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand);
 
-  /// Call before anything is planned. INVALID_ARGUMENT for an unknown device and for a size that is none; errors of
-  /// TimelineFiles::check.
+  /// Checks the flags, before anything is planned. Returns INVALID_ARGUMENT for an unknown device or an invalid size,
+  /// and the errors of TimelineFiles::check.
   absl::Status check(size_t numPlans) const;
 
   /// Returns the model that `--predict-on` names, or null.
   const DeviceModel *getDevice() const { return device.getDevice(); }
-  /// Returns the least bytes of buffers in tables; 1 without `--detail`.
+  /// Returns the minimum size of buffers in tables, in bytes; 1 without `--detail`.
   int64_t getDetailBytes() const;
   const TimelineFiles &getFiles() const { return files; }
 

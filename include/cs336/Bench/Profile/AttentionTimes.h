@@ -17,23 +17,23 @@ namespace cs336::bench {
 
 /// The time that the forward pass spends in the parts of attention, of all layers together, in nanoseconds.
 struct AttentionTimes {
-  /// By range: see `getRange`. Scores contain their scale. An operation that shares a kernel belongs to the range of
-  /// that kernel.
+  /// The time of each range (see `getRange`). The scale belongs to the scores. An operation that shares a kernel with
+  /// others belongs to the range of this kernel.
   int64_t scores = 0, mask = 0, softmax = 0, values = 0;
-  /// One kernel for all of them.
+  /// The time of a kernel that computes all of them.
   int64_t fused = 0;
-  /// The part of scores and values that is GEMMs.
+  /// The time of the GEMMs in scores and values.
   int64_t matmuls = 0;
 
   int64_t getTotal() const { return scores + mask + softmax + values + fused; }
-  /// Returns nullopt unless softmax and matmuls have kernels of their own.
+  /// Returns the time of the softmax divided by the time of the matmuls, or nullopt unless they have separate kernels.
   std::optional<double> getSoftmaxOverMatmuls() const;
 };
 
 AttentionTimes computeAttentionTimes(const RunProfile &profile);
 
-/// Returns the FLOPs of a softmax of S x S scores (scale, maximum, subtraction, exponential and division: 5·S²) over
-/// those of the two matmuls beside it (4·S²·headDim).
+/// Returns the FLOPs of a softmax of S x S scores (scale, maximum, subtraction, exponential and division: 5·S²) divided
+/// by those of the matmuls of scores and values (4·S²·headDim).
 double getSoftmaxFlopsOverMatmuls(int64_t headDim);
 
 } // namespace cs336::bench

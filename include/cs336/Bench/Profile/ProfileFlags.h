@@ -22,15 +22,15 @@ namespace cs336::bench {
 
 /// The tables of a profile.
 struct ProfileLayout {
-  /// One table for each.
+  /// The keys of the tables: one table for each key.
   std::vector<ProfileKey> keys = {ProfileKey::Kernel};
   /// The most rows of a table.
   size_t numRows = std::numeric_limits<size_t>::max();
-  /// The keys of the columns, {"all"}, or empty for those that fit 120 characters.
+  /// The keys of the columns, or {"all"}. If empty, tables have the columns that fit into 120 characters.
   std::vector<std::string> columns = {};
 };
 
-/// `--profile`, and the flags that say what it prints and writes.
+/// `--profile`, and the flags that select its tables and files.
 class ProfileFlags {
 public:
   explicit ProfileFlags(llvm::cl::OptionCategory &category,

@@ -18,7 +18,7 @@
 
 namespace cs336::bench {
 
-/// The share of GEMMs in the time of a profile, and the kernels (on the CPU: commands) that take the most of it.
+/// The share of GEMMs in the time of a profile, and the kernels (on the CPU: commands) that take the most time.
 struct ProfileFacts {
   struct Longest {
     std::string name;
@@ -46,20 +46,20 @@ std::vector<PhaseFacts> computePhaseFacts(const RunProfile &profile);
 std::string describeTotal(const RunProfile &profile);
 
 /// "steps: 12.900 ms, 4.3 % outside of commands (inputs, outputs, and the profiler itself)", where the host measured
-/// `milliseconds` for all steps together. The share is an upper bound of what profiling adds.
+/// `milliseconds` for all steps together. The share is an upper bound of the overhead of profiling.
 std::string describeTimeOutside(const RunProfile &profile, double milliseconds);
 
 /// Returns the columns of a profile's tables: those of nsys' cuda_gpu_kern_sum, the phase, and those that nsys'
 /// nvtx_kern_sum has besides.
 std::vector<ColumnHead> getProfileColumns();
 
-/// A row per key and phase, the most time first, and at most `numRows` rows, with the columns of nsys'
-/// cuda_gpu_kern_sum; for `RangeKernel` with those of nvtx_kern_sum.
+/// Returns a table with one row per key and phase, in decreasing order of time, and with at most `numRows` rows. It has
+/// the columns of nsys' cuda_gpu_kern_sum, or, for `RangeKernel`, those of nvtx_kern_sum.
 Table makeProfileTable(std::string name, std::string title, const RunProfile &profile, ProfileKey key,
                        size_t numRows = std::numeric_limits<size_t>::max());
 
-/// Appends a table per key, and one of rates if there are ceilings, with names that begin with `name`. The first has
-/// `title` and the total above it. Notes name the longest kernels.
+/// Appends a table per key, and a table of rates if there are ceilings. Their names begin with `name`. `title` and the
+/// total are above the first table. Notes name the longest kernels.
 void appendProfile(Report &report, const std::string &name, const std::string &title, const RunProfile &profile,
                    const ProfileLayout &layout, const std::optional<Ceilings> &ceilings);
 

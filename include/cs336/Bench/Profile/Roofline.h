@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The roofline model (Williams, Waterman, Patterson, 2009): a command cannot be
-// faster than its FLOPs at the device's rate of arithmetic, nor than its bytes
-// at the rate of the device's memory.
+// The roofline model (Williams, Waterman, Patterson, 2009): a command takes at least the time of its FLOPs at the
+// device's rate of arithmetic, and at least the time of its bytes at the rate of the device's memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +28,7 @@ namespace cs336::bench {
 /// The highest rates that a device reached.
 struct Ceilings {
   double bytesPerSecond = 0;
-  /// By the name of the arithmetic, as in TracedCommand: "bf16".
+  /// FLOP/s by the name of the arithmetic, as in TracedCommand: "bf16".
   std::map<std::string, double> flopsPerSecond;
 };
 
@@ -42,13 +41,13 @@ struct RooflineRow {
   std::string command, phase, arithmetic;
   int64_t runs = 0;
   double seconds = 0, flops = 0, bytes = 0;
-  /// The least time of this work by the ceilings, and whether arithmetic bounds it, or memory.
+  /// The minimum time of this work at the ceilings, and whether arithmetic or memory determines it.
   double leastSeconds = 0;
   bool isBoundByArithmetic = false;
 };
 
-/// Returns one row per command, phase and arithmetic, the most time above the least time first. Commands without FLOPs
-/// and bytes have none.
+/// Returns one row per command, phase and arithmetic, in decreasing order of the time above the minimum. Commands
+/// without FLOPs and bytes have no row.
 std::vector<RooflineRow> computeRoofline(const runtime::Trace &trace, const Ceilings &ceilings);
 
 /// Returns a table of at most `numRows` rows with the ceilings in its title.

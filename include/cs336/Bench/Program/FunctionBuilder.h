@@ -24,11 +24,11 @@ public:
   mlir::ImplicitLocOpBuilder &getBuilder() { return builder; }
 
   mlir::Value addInput(llvm::StringRef name, mlir::RankedTensorType type);
-  /// A variable of normal random numbers: `kind` is "parameter" or "state".
+  /// Adds a variable of normal random numbers. `kind` is "parameter" or "state".
   mlir::Value addVariable(llvm::StringRef name, llvm::StringRef kind, mlir::RankedTensorType type);
-  /// The operations that follow are of the part of the model called `source`.
+  /// Sets the location of the following operations: the part of the model called `source`.
   void at(const llvm::Twine &source);
-  /// Ends the function, which returns these values under these names.
+  /// Ends the function. It returns these values under these names.
   void finish(llvm::ArrayRef<std::pair<std::string, mlir::Value>> outputs);
 
 private:

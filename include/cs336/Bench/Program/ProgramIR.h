@@ -21,8 +21,8 @@
 
 namespace cs336::bench {
 
-/// Hands the module that `build` fills to `use`, in a context of its own. INVALID_ARGUMENT with the diagnostics if the
-/// module is invalid or `use` fails; `warn` hears of warnings.
+/// Fills a module in a new context with `build`, and passes it to `use`. Returns INVALID_ARGUMENT with the diagnostics
+/// if the module is invalid or `use` fails. `warn` receives warnings.
 absl::Status withProgram(llvm::function_ref<void(mlir::ModuleOp)> build, llvm::function_ref<void(llvm::StringRef)> warn,
                          llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp)> use);
 

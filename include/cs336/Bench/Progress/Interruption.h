@@ -16,19 +16,19 @@
 
 namespace cs336::bench {
 
-/// From now on a first SIGINT or SIGTERM asks this program to stop at the next safe place, and says so on the standard
-/// error stream. Another one ends it at once, unless it comes within a second: `timeout` sends the same request to a
-/// program and to its group.
+/// Installs signal handlers. A first SIGINT or SIGTERM asks this program to stop at the next safe place, and prints a
+/// message to the standard error stream. A second signal ends the program at once, unless it comes within a second:
+/// `timeout` sends the same signal to a program and to its group.
 void catchInterruptions();
 
 /// The signal that asked this program to stop, or 0.
 int getInterruption();
 
-/// CANCELLED once this program was asked to stop.
+/// Returns CANCELLED after this program was asked to stop, and OK before.
 absl::Status checkInterruption();
 
-/// Waits until the file can be read or has ended. CANCELLED as soon as this program is asked to stop, or was before.
-/// DEADLINE_EXCEEDED after that many milliseconds, unless they are negative.
+/// Waits until the file can be read or has ended. Returns CANCELLED if this program is asked to stop, or was asked
+/// before, and DEADLINE_EXCEEDED after the given number of milliseconds, unless it is negative.
 absl::Status waitForInput(int file, int milliseconds = -1);
 
 /// Returns the reason why a sweep ended early, and the number of omitted items among all, followed by `rest`: "cells

@@ -19,19 +19,19 @@
 
 namespace cs336::bench {
 
-/// Tells the standard error stream what is being done: a bar that moves on a terminal, a line for each task elsewhere.
+/// Prints the progress to the standard error stream: a moving bar on a terminal, otherwise a line for each task.
 class Progress {
 public:
-  /// `expectedSeconds` are those of each task, or empty. With them, each task after the first begins with the time that
-  /// is left.
+  /// `expectedSeconds` has the expected time of each task, or is empty. If it is given, each task after the first
+  /// begins with an estimate of the remaining time.
   explicit Progress(int64_t tasks, std::vector<double> expectedSeconds = {});
   ~Progress();
 
-  /// The next task begins.
+  /// Begins the next task.
   void start(const llvm::Twine &task);
   /// Reports the completed fraction, between 0 and 1, and the current stage.
   void update(llvm::StringRef stage, double fraction);
-  /// A line of its own.
+  /// Prints a warning on a separate line.
   void warn(llvm::StringRef text);
 
 private:

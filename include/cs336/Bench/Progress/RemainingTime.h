@@ -18,16 +18,17 @@ namespace cs336::bench {
 /// Returns "20 s", "4 min" or "2.5 h"; "1 s" for less.
 std::string formatDuration(double seconds);
 
-/// The time of the tasks that are left, from what each was expected to take and what those before it took.
+/// Estimates the time of the remaining tasks from the expected time of each task and the times of the finished tasks.
 class RemainingTime {
 public:
-  /// `expected` has the seconds of each task, in their order; it is empty if nothing is known of them.
+  /// `expected` has the expected seconds of each task, in order, or is empty if they are unknown.
   explicit RemainingTime(std::vector<double> expected) : expected(std::move(expected)) {}
 
-  /// The next task has taken that long.
+  /// Notes that the next task is finished, and its time.
   void finish(double seconds);
-  /// Returns the seconds of the other tasks: those expected, times the quotient of what finished tasks took and were
-  /// expected to. Returns nullopt before the first task is finished, and if nothing was expected.
+  /// Returns the seconds of the remaining tasks: their expected time, times the quotient of the measured and the
+  /// expected time of the finished tasks. Returns nullopt before the first task is finished, and if the expected times
+  /// are unknown.
   std::optional<double> getSeconds() const;
 
 private:

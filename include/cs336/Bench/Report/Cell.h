@@ -30,21 +30,21 @@ struct Cell {
     cell.footnote = std::move(footnote);
     return cell;
   }
-  /// A list or an object, which JSON alone contains.
+  /// A list or an object, which only JSON contains.
   static Cell data(llvm::json::Value value) { return {"", std::move(value)}; }
-  /// Empty if the text is.
+  /// A text; the cell is empty if the text is empty.
   static Cell optional(llvm::StringRef text) { return text.empty() ? empty() : Cell(text); }
   static Cell integer(int64_t number) { return {std::to_string(number), number}; }
-  /// With `digits` digits after the point; empty without a number.
+  /// A number with `digits` digits after the point; the cell is empty without a number.
   static Cell number(std::optional<double> number, int digits);
-  /// In MiB, with one digit after the point; empty without a number.
+  /// A number of bytes in MiB, with one digit after the point; the cell is empty without a number.
   static Cell mebibytes(std::optional<int64_t> bytes);
   /// The numbers as one text, separated by spaces.
   static Cell list(llvm::ArrayRef<double> numbers, int digits);
 
   std::string text;
   llvm::json::Value value;
-  /// CSV and JSON have none.
+  /// The note below a table that shows the cell. CSV and JSON do not contain it.
   std::string footnote;
 };
 

@@ -19,15 +19,16 @@ namespace cs336::bench {
 
 /// The formats in which a column appears unless `--columns` selects columns.
 enum class Show {
-  /// A property that was asked for, such as a size. In the table if rows differ in it, above the table if all agree.
+  /// A requested setting, such as a size. It is a column of the table if rows differ in it, and above the table if all
+  /// rows have the same value.
   Setting,
   /// A result: in the table.
   Result,
-  /// As Result; table format breaks its text into lines where the table would be too wide.
+  /// Like Result, but the table format breaks its text into several lines if the table would be too wide.
   Text,
-  /// In CSV and JSON alone.
+  /// Only in CSV and JSON.
   OnRequest,
-  /// In JSON alone, also with `--columns`: a list or an object.
+  /// Only in JSON, also with `--columns`: a list or an object.
   Data
 };
 
@@ -43,7 +44,7 @@ enum class Role {
 
 /// The properties of a column that do not depend on the type of rows.
 struct ColumnHead {
-  /// Heads the column for people and names the unit.
+  /// The head of the column in tables, with its unit.
   std::string title;
   /// Names the column in CSV, JSON and `--columns`. Its last words name the unit: see getUnit.
   std::string key;

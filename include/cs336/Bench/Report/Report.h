@@ -24,11 +24,11 @@ struct Listing {
 struct Report {
   /// The data of the whole report: the members of the JSON document beside those of its schema and "results".
   llvm::json::Object context;
-  /// Never empty. JSON has the first one alone, whose Data columns repeat what the others show.
+  /// Never empty. JSON contains only the first table, whose Data columns have the contents of the others.
   std::vector<Table> tables;
-  /// Lines below the tables and listings; CSV and JSON have none.
+  /// Lines below the tables and listings; CSV and JSON do not contain them.
   std::vector<std::string> notes;
-  /// Between the tables and the notes; CSV and JSON have none.
+  /// Printed between the tables and the notes; CSV and JSON do not contain them.
   std::vector<Listing> listings = {};
 };
 

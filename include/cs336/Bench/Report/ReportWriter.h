@@ -27,7 +27,7 @@ public:
   virtual ~ReportWriter();
 
   virtual void write(const Report &report, llvm::raw_ostream &stream) const = 0;
-  /// Writes a heading, of level 1 or 2, above reports that share a page. CSV and JSON have none.
+  /// Writes a heading, of level 1 or 2, above reports that share a page. CSV and JSON have no headings.
   virtual void writeHeading(llvm::StringRef text, int level, llvm::raw_ostream &stream) const {}
   /// Returns whether each table of a report is written to a separate file, because a file has one header.
   virtual bool hasOneTablePerFile() const { return false; }

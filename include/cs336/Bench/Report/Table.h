@@ -20,8 +20,8 @@ namespace cs336::bench {
 /// Rows of cells, made by one list of columns.
 class Table {
 public:
-  /// `name` distinguishes the table from others of a report, in the names of files; `title` stands above it and may be
-  /// empty.
+  /// `name` distinguishes the table from others of a report, in the names of files. `title` is printed above it and may
+  /// be empty.
   template <typename Row>
   Table(std::string name, std::string title, const std::vector<Column<Row>> &columns, llvm::ArrayRef<Row> rows)
       : name(std::move(name)), title(std::move(title)), heads(columns.begin(), columns.end()) {
@@ -44,7 +44,7 @@ public:
   /// Returns whether a value of the column is text or a list, which is aligned at the left; numbers are aligned at the
   /// right.
   bool isText(size_t column) const;
-  /// An object for every row, by the columns' keys.
+  /// Returns an object for every row, with the columns' keys.
   llvm::json::Array getObjects() const;
 
   /// Keeps the columns with these keys, in this order; all of them for {"all"}. The keys are known: see checkColumns.
@@ -57,7 +57,8 @@ private:
   bool selected = false;
 };
 
-/// INVALID_ARGUMENT if `keys`, which `--columns` names, has one that no column has, or one twice. "all" stands alone.
+/// Returns INVALID_ARGUMENT if `keys`, the value of `--columns`, contains an unknown key, a key twice, or "all"
+/// together with other keys.
 absl::Status checkColumns(llvm::ArrayRef<std::string> keys, llvm::ArrayRef<ColumnHead> heads,
                           llvm::StringRef flag = "--columns");
 

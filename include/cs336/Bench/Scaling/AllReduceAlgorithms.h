@@ -19,8 +19,8 @@ enum class AllReduceAlgorithm {
   /// The standard ring: a reduce-scatter and an all-gather, which pass parts of B/n bytes. 2(n - 1) steps, and
   /// 2(n - 1)/n · B bytes per rank.
   Ring,
-  /// The alternate ring: each rank passes on whole buffers, first its own and then each that it received but the last,
-  /// and adds what it receives. n - 1 steps, and (n - 1) · B bytes per rank.
+  /// The alternate ring: each rank sends whole buffers, first its own and then each received buffer except the last,
+  /// and adds all of them. n - 1 steps, and (n - 1) · B bytes per rank.
   WholeBufferRing,
   /// Each rank sends its buffer to all others at once. 1 step, and (n - 1) · B bytes per rank.
   OneShot,
@@ -40,16 +40,16 @@ struct AllReduceCost {
   int64_t steps, sentBytes;
 };
 
-/// Returns nullopt for a number of ranks that the algorithm does not take, or if the bytes exceed 63 bits.
+/// Returns nullopt for a number of ranks that the algorithm does not support, or if the bytes exceed 63 bits.
 std::optional<AllReduceCost> getAllReduceCost(AllReduceAlgorithm algorithm, int64_t ranks, int64_t bytes);
 
-/// Returns the link that determines the time of these algorithms, whose ranks are all alike: the network if the ranks
+/// Returns the link that determines the time of these algorithms, which treat all ranks alike: the network if the ranks
 /// are on several hosts. The collectives of Interconnect.h, in contrast, use both links.
 const Link &getSlowestLink(const Interconnect &links, int64_t ranks);
 
 /// Returns the size in bytes at which the ring and the whole-buffer ring take equally long: below, the latter is
 /// faster. (n - 1)(L + B/W) = 2(n - 1)L + 2(n - 1)/n · B/W gives B = LWn/(n - 2), for a latency L per step and W bytes
-/// per second. nullopt for 2 ranks, where the whole-buffer ring always is.
+/// per second. Returns nullopt for 2 ranks, where the whole-buffer ring is always faster.
 std::optional<double> getEqualBytes(const Link &link, int64_t ranks);
 
 } // namespace cs336::bench

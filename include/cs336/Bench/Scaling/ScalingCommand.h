@@ -19,7 +19,7 @@
 
 namespace cs336::bench {
 
-/// The subcommand `scaling`: times of a training step on many ranks by arithmetic, without a device.
+/// The subcommand `scaling`, which predicts the times of a training step on many ranks, without a device.
 class ScalingCommand : public Command {
 public:
   ScalingCommand();

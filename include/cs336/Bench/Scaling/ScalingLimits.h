@@ -14,7 +14,7 @@
 
 namespace cs336::bench {
 
-/// The sequences of a step: as many in all, or as many per device.
+/// The number of sequences of a step: in total, or per device.
 struct ScalingBatch {
   int64_t sequences;
   bool isPerDevice;
@@ -22,7 +22,7 @@ struct ScalingBatch {
   int64_t getSequences(int64_t ranks) const { return isPerDevice ? sequences * ranks : sequences; }
 };
 
-/// The numbers of ranks that are tried: all within a host, then whole hosts up to this number.
+/// The largest number of ranks in the search, which tries all numbers within a host, and then whole hosts.
 inline constexpr int64_t kMostRanks = int64_t(1) << 17;
 
 struct RankLimit {
@@ -36,9 +36,9 @@ struct RankLimit {
 
 RankLimit findMostRanks(const ScalingModel &model, Strategy strategy, const ScalingBatch &batch);
 
-/// Returns the least whole number of tokens per device for which computation binds both passes, or nullopt if none up
-/// to 2^30 does. Without latencies, on one link of W bytes per second, with C FLOP/s and many ranks, dp and fsdp take
-/// about eC / 2W: a layer computes 4PT FLOPs backward, and sends 2eP bytes.
+/// Returns the smallest number of tokens per device with which computation takes longer than communication in both
+/// passes, or nullopt if it is above 2^30. Without latencies, on one link of W bytes per second, with C FLOP/s and many
+/// ranks, dp and fsdp take about eC / 2W: a layer computes 4PT FLOPs backward, and sends 2eP bytes.
 std::optional<int64_t> findLeastTokens(const ScalingModel &model, Strategy strategy, RankGrid grid);
 
 } // namespace cs336::bench

@@ -26,8 +26,9 @@
 //
 // An all-reduce of activations may be an all-gather and a reduce-scatter of the same bytes (sequence parallelism). The
 // ranks of tp are neighbours, and share hosts. The time of a collective is that of Interconnect.h. Within a pass,
-// computation and communication overlap completely at best: the pass takes the longer of both. The optimizer, norms,
-// element-wise operations and the loss are not counted, nor are idle times between collectives and what waits for them.
+// computation and communication overlap completely at best: the pass takes as long as the longer of both. The
+// optimizer, norms, element-wise operations and the loss are not counted. Neither are idle times between a collective
+// and the command that waits for it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +59,7 @@ struct RankGrid {
 struct PhaseTime {
   double compute = 0, communication = 0;
 
-  /// Returns the time if both overlap completely.
+  /// Returns the time of the pass if computation and communication overlap completely.
   double getOverlapped() const { return std::max(compute, communication); }
   /// Returns the communication that computation of the pass cannot hide.
   double getExposed() const { return std::max(0.0, communication - compute); }
@@ -96,12 +97,12 @@ public:
   /// Returns the time of a step with `tokens` tokens on all ranks together.
   StepTime predict(Strategy strategy, RankGrid grid, double tokens) const;
 
-  /// Returns the division of `ranks` ranks: for fsdp-tp, the one with the least overlapped time, then with the least
-  /// communication, among those that are possible.
+  /// Returns the division of `ranks` ranks. For fsdp-tp, it is the possible division with the least overlapped time
+  /// and, among equal ones, with the least communication.
   RankGrid chooseGrid(Strategy strategy, int64_t ranks, int64_t sequences) const;
 
-  /// Returns what keeps the model from being divided like this: "sequences" if there are fewer than data ranks, "heads"
-  /// or "d_ff" if the tensor ranks do not divide them. Empty if it is possible.
+  /// Returns the reason why the model cannot be divided like this: "sequences" if there are fewer sequences than data
+  /// ranks, "heads" or "d_ff" if the tensor ranks do not divide them. Empty if the division is possible.
   llvm::StringRef getObstacle(RankGrid grid, int64_t sequences) const;
 
   const TransformerConfig &getConfig() const { return config; }

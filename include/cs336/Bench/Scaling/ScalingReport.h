@@ -15,7 +15,7 @@
 
 namespace cs336::bench {
 
-/// A model in one type, and how many sequences its steps have.
+/// A model in one type, and the number of sequences of its steps.
 struct ScalingCase {
   ScalingModel model;
   ComputeType computeType;
@@ -55,7 +55,7 @@ std::vector<Column<AllReduceAlgorithmRow>> getAlgorithmColumns();
 
 /// Returns a row for the strategy on that many ranks.
 ScalingRow scale(const ScalingCase &scalingCase, Strategy strategy, int64_t ranks);
-/// Returns rows of all algorithms that take the number of ranks.
+/// Returns the rows of all algorithms that support the number of ranks.
 std::vector<AllReduceAlgorithmRow> compareAlgorithms(const Interconnect &links, int64_t ranks, int64_t bytes);
 
 /// Tables "scaling" and "limits".

@@ -30,11 +30,11 @@ struct PredictedTime {
   double launch = 0;
 
   double getTotal() const { return launch + std::max(memory, compute); }
-  /// Returns Launch if doing nothing takes longer than the work.
+  /// Returns Launch if the constant time of a command is longer than the time of its work.
   Bound getBound() const;
 };
 
-/// The rates that predict how long a command takes on a device. Rates are per second.
+/// The rates that predict the time of a command on a device. Rates are per second.
 struct DeviceModel {
   /// "h200".
   llvm::StringLiteral name;
@@ -49,8 +49,8 @@ struct DeviceModel {
 
   /// Returns the parts of a command's time. They are 0 for commands without work, which record or await an event.
   PredictedTime predict(const exec::Work &work, format::Arithmetic arithmetic) const;
-  /// Returns the seconds of a command other than a collective: the longer of its arithmetic and its memory accesses,
-  /// and `commandSeconds`.
+  /// Returns the seconds of a command other than a collective: the time of its arithmetic or of its memory accesses,
+  /// whichever is longer, plus `commandSeconds`.
   double predictSeconds(const exec::Work &work, format::Arithmetic arithmetic) const {
     return predict(work, arithmetic).getTotal();
   }

@@ -12,7 +12,7 @@
 
 namespace cs336::bench {
 
-/// A snapshot has fewer bytes.
+/// The limit of a snapshot: it has fewer bytes.
 inline constexpr size_t kMostSnapshotBytes = 20'000'000;
 
 /// The parts of a timeline that a snapshot leaves out.
@@ -26,7 +26,7 @@ struct OmittedAllocations {
 /// inputs are in the first segment, and the arena is the second. The trace allocates the variables and inputs, then
 /// runs one step. The frames of an allocation are its operation, its layer and its phase. The category of an allocation
 /// is its kind; that of segments is "unknown". If not everything fits into `kMostSnapshotBytes`, the smallest
-/// allocations, variables and inputs are left out, and returned.
+/// allocations, variables and inputs are omitted, and the result describes them.
 OmittedAllocations writeMemorySnapshot(const MemoryTimeline &timeline, llvm::raw_ostream &os);
 
 } // namespace cs336::bench

@@ -22,7 +22,7 @@ enum class MemoryKind : uint8_t {
   Parameter,
   /// Variables of the optimizer, with counters.
   State,
-  /// Variables that `prepare` computes of others, such as parameters in a lower type.
+  /// Variables that `prepare` computes from others, such as parameters in a lower type.
   Derived,
   Input,
   /// Gradients of parameters: results of the backward pass that the optimizer or a collective reads, or that are
@@ -60,8 +60,8 @@ std::array<MemoryKind, kNumMemoryKinds> getMemoryKinds();
 
 struct Allocation {
   int64_t bytes = 0;
-  /// "4x25x512x512xf32" or "workspace"; and the operation of the model that computes it, "layers.0.attn.scores", or the
-  /// name of a variable or an input.
+  /// The type, "4x25x512x512xf32", or "workspace". The source: the operation of the model that computes it,
+  /// "layers.0.attn.scores", or the name of a variable or an input.
   std::string type, source;
   /// The phases of its first and its last command.
   exec::CommandPhase firstPhase = exec::CommandPhase::Forward, lastPhase = exec::CommandPhase::Forward;

@@ -21,7 +21,7 @@ struct PhaseSummary {
   int64_t liveBytes = 0;
   /// Bytes of earlier phases' allocations that are live when the first command of this phase starts.
   int64_t heldBytes = 0;
-  /// The parts of `liveBytes`, and the first command during which so much is live.
+  /// The parts of `liveBytes` by kind, and the first command during which so many bytes are live.
   KindBytes live;
   size_t peak = 0;
   /// The predicted seconds of its commands, one after the other.
@@ -49,7 +49,7 @@ CommunicationSummary summarizeCommunication(const MemoryTimeline &timeline);
 /// One collective of an entry.
 struct CollectiveSummary {
   const TimedCommand *command;
-  /// Predicted seconds during which it runs and no command other than collectives does. 0 if it is in time.
+  /// Predicted seconds during which it runs, and no command other than collectives runs.
   double exposedSeconds;
 };
 
@@ -75,8 +75,8 @@ struct LayerMemory {
   int64_t keptBytes = 0, gradientBytes = 0;
 };
 
-/// Returns the memory of the layer in the middle: the first and the last one share buffers with the embedding and the
-/// head.
+/// Returns the memory of the middle layer. The first and the last layer would not be typical: they share buffers with
+/// the embedding and the head.
 LayerMemory summarizeMiddleLayer(const MemoryTimeline &timeline);
 
 } // namespace cs336::bench

@@ -14,12 +14,12 @@
 
 namespace cs336::bench {
 
-/// A time, or a difference or a ratio of times, with the interval that repeated measurements leave it. This is the rule
-/// by which tables decide whether noise hides a number.
+/// A time, or a difference or a ratio of times, with its interval in repeated measurements. Tables print "noisy"
+/// instead of a number whose interval is too wide.
 struct Ranged {
   /// The largest quotient of `high` and `low` at which the value is printed.
   static constexpr double kLargestAmbiguity = 1.5;
-  /// Fewer samples do not show how much they vary: their interval is unbounded.
+  /// The smallest number of samples with a bounded interval: fewer samples do not show how much they vary.
   static constexpr size_t kFewestSamples = 3;
 
   double value;
@@ -39,11 +39,11 @@ Ranged widen(const Ranged &ranged, double value);
 /// Returns the mean with the interval of the median, widened to contain the mean. Requires at least one sample.
 Ranged getRangedMean(llvm::ArrayRef<double> samples);
 
-/// Returns a - b: the smallest difference of values in both intervals to the largest.
+/// Returns a - b. The interval is from the smallest to the largest difference of values in both intervals.
 Ranged subtract(const Ranged &a, const Ranged &b);
 
-/// Returns a / b: the smallest quotient of values in both intervals to the largest; unbounded unless all of them are
-/// positive.
+/// Returns a / b. The interval is from the smallest to the largest quotient of values in both intervals; unbounded
+/// unless all values are positive.
 Ranged divide(const Ranged &a, const Ranged &b);
 
 } // namespace cs336::bench

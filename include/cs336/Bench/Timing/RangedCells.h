@@ -16,11 +16,11 @@
 
 namespace cs336::bench {
 
-/// Returns a cell with the ratio if it is clear, or "noisy" without a value, whose footnote says what to do. Empty
-/// without a ratio.
+/// Returns a cell with the ratio if it is clear. Otherwise the cell is "noisy" without a value, with a footnote that
+/// recommends a remedy. The cell is empty without a ratio.
 Cell makeRatio(std::optional<Ranged> ratio, int digits);
 
-/// Does the same for a difference of times, which keeps its value in JSON, beside the steps that it is made from.
+/// Does the same for a difference of times, but keeps the value in JSON, which also contains the times of the steps.
 Cell makeDifference(std::optional<Ranged> difference, int digits);
 
 /// Returns the cell "noisy" of a number that is derived from a difference.

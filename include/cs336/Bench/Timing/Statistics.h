@@ -12,10 +12,11 @@
 
 namespace cs336::bench {
 
-/// In the unit of the samples. `std` is the population's: divided by n, not n − 1.
+/// Statistics in the unit of the samples. `std` is the standard deviation of the population, which divides by n and not
+/// by n − 1.
 struct Statistics {
   double mean = 0, std = 0, median = 0, min = 0;
-  /// Between the two nearest samples, interpolated.
+  /// Interpolated between the two nearest samples.
   double lowerQuartile = 0, upperQuartile = 0;
 };
 

@@ -21,22 +21,23 @@
 
 namespace cs336::bench {
 
-/// Milliseconds of runs, one by one.
+/// The milliseconds of each run.
 struct StepTimes {
-  /// By the host's clock: inputs, the launch of the run, and waiting for its end.
+  /// Times by the host's clock: inputs, the launch of the run, and waiting for its end.
   std::vector<double> host;
-  /// On a GPU, by its own: from the first command of the run to the end of its last. Empty elsewhere.
+  /// Times by the GPU's clock: from the first command of the run to the end of its last. Empty on the CPU.
   std::vector<double> device;
 
-  /// By the clock of the device that ran the steps.
+  /// Returns the times by the clock of the device that ran the steps.
   const std::vector<double> &getOwnTimes() const { return device.empty() ? host : device; }
-  /// Those of `count` steps from step `first` on, which are there.
+  /// Returns the times of `count` steps from step `first` on. These steps must exist.
   StepTimes slice(int64_t first, int64_t count) const;
 };
 
-/// Runs `steps` steps, one after the other, and appends their times to `times`, which keeps those before a failure.
-/// CANCELLED once this program is asked to stop. `report` gets each step's number when it begins. `observer` may be
-/// null. Tools record the steps from number `firstRecorded` on, if there is one (Session::StartTools).
+/// Runs `steps` steps, one after the other, and appends their times to `times`. After a failure, `times` has the times
+/// of the steps before it. Returns CANCELLED if this program is asked to stop. `report` gets each step's number when it
+/// begins. `observer` may be null. If `firstRecorded` has a value, tools record the steps from this number on
+/// (Session::StartTools).
 absl::Status timeSteps(runtime::Session &session, llvm::StringRef entry, llvm::ArrayRef<runtime::NamedTensor> arguments,
                        int64_t steps, llvm::function_ref<void(int64_t)> report, StepTimes &times,
                        runtime::RunObserver *observer = nullptr, std::optional<int64_t> firstRecorded = std::nullopt);

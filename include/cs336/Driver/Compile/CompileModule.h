@@ -49,8 +49,8 @@ struct CompileOptions {
   llvm::raw_ostream *passStatistics = nullptr;
 };
 
-/// Runs the pipeline on a module that is not planned yet. Leaves modules with planned entries as they are. The
-/// option `memory-budget` takes several runs, on copies of the module (see MemoryBudget.h).
+/// Runs the pipeline on a module that is not planned yet. Does not change modules with planned entries. The option
+/// `memory-budget` requires several runs, on copies of the module (see MemoryBudget.h).
 llvm::LogicalResult runPipeline(mlir::ModuleOp module, const CompileOptions &options);
 
 /// Returns the bytes of an executable (a .cs336x file) for the module. The module becomes planned exec IR, or stays as

@@ -14,7 +14,7 @@
 
 namespace cs336 {
 
-/// A part of the activations that the backward pass computes again, and the memory of the program then.
+/// The share of activations that the backward pass computes again, and the memory of the program with this share.
 struct Recomputation {
   /// The option `selective-checkpoint`, from 0 to 1.
   double share = 0;
@@ -22,9 +22,9 @@ struct Recomputation {
   int64_t bytes = 0;
 };
 
-/// Returns the smallest share, in steps of 1/1024, whose program needs at most `budget` bytes; or share 1 if that
-/// program does not. Takes up to 12 passes through the pipeline on copies of the module, without generating
-/// code. A larger budget never gives a larger share. Fails with diagnostics if the pipeline does.
+/// Returns the smallest share, in steps of 1/1024, with which the program needs at most `budget` bytes, or share 1 if
+/// the program needs more even then. Runs the pipeline up to 12 times on copies of the module, without generating code.
+/// A larger budget never gives a larger share. Fails with diagnostics if the pipeline does.
 llvm::FailureOr<Recomputation> findRecomputation(mlir::ModuleOp module, const CompileOptions &options, int64_t budget);
 
 /// Replaces the pipeline's option `memory-budget`, if it is set, by the `selective-checkpoint` that fits it. Fails with

@@ -20,8 +20,8 @@ void registerDialects(mlir::DialectRegistry &registry);
 /// Does the same as `registerDialects`, and adds all dialects of mlir-opt.
 void registerAllDialects(mlir::DialectRegistry &registry);
 
-/// The project's passes and pipelines and MLIR's general ones (canonicalize, cse, …), for command lines and textual
-/// pipelines.
+/// Registers the project's passes and pipelines, and MLIR's general ones (canonicalize, cse, …), for command lines and
+/// textual pipelines.
 void registerPasses();
 
 /// Does the same as `registerPasses`, and adds all passes of mlir-opt.

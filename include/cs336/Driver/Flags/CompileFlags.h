@@ -40,8 +40,7 @@ struct PipelineVariant {
 /// `--dump-dir`, `--timing` and `--pass-statistics` of the tools that compile.
 class CompileFlags {
 public:
-  /// Returns whether `--dtype` and `--fusion` take one value, or lists with commas as in a tool that sweeps, which also
-  /// has
+  /// The values that `--dtype` and `--fusion` accept: only one, or lists with commas. Tools that accept lists also have
   /// `--ladder`.
   enum class Sweep { No, Yes };
 
@@ -83,7 +82,7 @@ public:
     if (noCache)
       options.cacheFolder.clear();
     options.dumpDir = dumpDir;
-    // check() has reported a device without memory.
+    // If the memory of the device is unknown, check() has reported the error.
     if (memoryBudget == kAuto)
       options.deviceMemoryBytes = getMemoryBudget(device).value_or(0);
     options.timing = &root;

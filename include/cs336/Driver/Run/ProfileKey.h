@@ -26,13 +26,13 @@ enum class ProfileKey {
   Command,
   /// "gemm", "copy", "collective", or the operations of a generated kernel: "cast_add_mul_reduce".
   Kind,
-  /// An operation of the model, the same of all layers: "layers.*.attn.q_proj".
+  /// An operation of the model, merged over all layers: "layers.*.attn.q_proj".
   Operation,
   /// A part of a Transformer's step: see `getRange`.
   Range,
   /// A kernel within a part of a step: "norm: cast_add_mul_reduce_9f5c".
   RangeKernel,
-  /// A layer: "layers.0"; or the top level's operation: "lm_head".
+  /// A layer, "layers.0", or an operation outside of layers, "lm_head".
   Layer,
   /// "forward", "backward", "communication", "optimizer".
   Phase

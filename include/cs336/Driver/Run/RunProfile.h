@@ -28,7 +28,7 @@ namespace cs336 {
 struct GraphWork {
   int64_t nodes = 0;
   int64_t nanoseconds = 0; // The sum of their durations.
-  /// Within replays of graphs, when none of them ran. Each node is in a replay once.
+  /// The time within replays of graphs in which no node ran. Each node is in a replay once.
   int64_t idleNanoseconds = 0;
   /// The sum over replays, each from the start of its first node to the end of its last.
   int64_t rangeNanoseconds = 0;
@@ -44,15 +44,15 @@ struct RunProfile {
     runtime::SpanSummary times;
   };
 
-  /// On the CPU: commands, one after the other. On a GPU: kernels, copies and fills, as they overlap and are replayed
-  /// in graphs; without CUPTI, commands as on the CPU.
+  /// On the CPU: commands, one after the other. On a GPU: kernels, copies and fills as they ran in graphs, where they
+  /// may overlap; without CUPTI, commands as on the CPU.
   runtime::Trace trace;
   /// On a GPU: the graphs of all runs together.
   std::optional<GraphWork> graphWork;
   /// The reason why a GPU's commands were timed, and not its kernels. Empty otherwise.
   std::string note;
 
-  /// Returns one row per key and phase, the most time first.
+  /// Returns one row per key and phase, in decreasing order of time.
   std::vector<Row> getRows(ProfileKey key) const;
 };
 
@@ -68,8 +68,8 @@ public:
   /// The observer that the runs must be given, or null.
   virtual runtime::RunObserver *getObserver() = 0;
   /// Call around the runs; `stop` waits for them. May be repeated: each profile begins at the last `start` before its
-  /// `stop`. Runs after a `stop` take as long as without a profiler. While a profiler of a GPU exists there can be no
-  /// other.
+  /// `stop`. Runs after a `stop` take as long as without a profiler. While a profiler of a GPU exists, another one
+  /// cannot be created.
   virtual absl::Status start(runtime::Session &session) = 0;
   virtual absl::StatusOr<RunProfile> stop(runtime::Session &session) = 0;
 };

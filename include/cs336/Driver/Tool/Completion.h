@@ -17,7 +17,7 @@
 namespace cs336 {
 
 /// Returns the possible completions of the last word of a command line, in alphabetical order. `words` excludes the
-/// program; the last is "" where a new word begins. Shells that split words at '=' give "--dtype", "=", "bf".
+/// program. Its last element is "" if a new word begins. Shells that split words at '=' pass "--dtype", "=", "bf".
 ///
 /// All of it comes from the registered flags:
 /// - subcommands for the first word, if the tool has any;

@@ -18,8 +18,8 @@ namespace cs336 {
 void hideOtherFlags(llvm::ArrayRef<const llvm::cl::OptionCategory *> shown,
                     llvm::cl::SubCommand &subcommand = llvm::cl::SubCommand::getTopLevel());
 
-/// The hidden flag `--complete`, which shell completion calls: prints what may stand for the last of `argv`, and ends
-/// the process. See Completion.h.
+/// The hidden flag `--complete`, which shell completion uses: prints the possible completions of the last of `argv`,
+/// and ends the process. See Completion.h.
 class CompleteFlag {
 public:
   CompleteFlag(int argc, char **argv);

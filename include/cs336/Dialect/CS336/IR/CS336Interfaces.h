@@ -36,7 +36,7 @@ enum class FusionKind {
   RowReduction,
   /// Every operand's elements become a box of the result; elements in no box are zero.
   Assembly,
-  /// Anything else: a kernel of its own.
+  /// Any other operation, which gets a separate kernel.
   Opaque,
 };
 

@@ -21,8 +21,8 @@ namespace cs336 {
 /// Returns a splat of `value` rounded to the element type (integers truncate; i1 is value != 0).
 mlir::DenseElementsAttr getSplat(mlir::RankedTensorType type, double value);
 
-/// Returns the floating-point number that all elements of a constant share, or nullopt. Repeated and reshaped constants
-/// count too. PyTorch has a Python number in its place.
+/// Returns the floating-point number that all elements of a constant have, or nullopt. Broadcast and reshaped constants
+/// count too. In PyTorch, such a constant is a Python number.
 std::optional<llvm::APFloat> getSplat(mlir::Value value);
 } // namespace cs336
 

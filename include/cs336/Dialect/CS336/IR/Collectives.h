@@ -32,7 +32,7 @@ CollectiveAttributes getCollectiveAttributes(OpT op) {
           root ? std::optional<int64_t>(*root) : std::nullopt};
 }
 
-/// Returns whether the kind combines elements of several ranks, and so takes a reduction.
+/// Returns whether the kind combines elements of several ranks, and therefore requires a reduction.
 bool isReducing(CollectiveKind kind);
 
 /// Verifies the attributes, and that each source and the target at its position have types that the kind allows.

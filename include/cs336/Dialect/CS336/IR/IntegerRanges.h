@@ -31,7 +31,7 @@ bool isWithin(const mlir::IntegerValueRange &range, int64_t bound);
 /// Returns the integers of `type`'s width in [0, bound).
 mlir::ConstantIntRanges getRangeBelow(mlir::Type type, int64_t bound);
 
-/// Computes ranges and remembers them. The values must not change meanwhile.
+/// Computes ranges and stores them. The values must not change during the life of the object.
 class IntegerRanges {
 public:
   /// Returns the range of an argument of a function or a kernel.

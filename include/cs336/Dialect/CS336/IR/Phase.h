@@ -21,7 +21,7 @@ enum class Phase { Forward, Backward, Communication, Optimizer };
 /// Returns "forward", "backward", "communication" or "optimizer".
 llvm::StringRef stringifyPhase(Phase phase);
 
-/// Returns the phase that a name in a location stands for. Forward has no name there.
+/// Returns the phase that a name in a location stands for. No name stands for Forward.
 std::optional<Phase> findPhase(llvm::StringRef name);
 
 /// Returns the phase that `loc` names.

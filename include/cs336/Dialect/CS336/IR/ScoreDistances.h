@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Interval analysis of the comparisons of a score function. Kernels use it to skip tiles that nothing is visible in,
-// and to leave out the mask in tiles in which it hides nothing.
+// Interval analysis of the comparisons of a score function. Kernels use it to skip tiles without visible pairs, and to
+// omit the mask in tiles in which it hides no pair.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ struct DistanceRange {
   int64_t countPairs(int64_t queries, int64_t keys) const;
 };
 
-/// The parts of an attention's pairs that its causal mask and its score function tell apart by distance.
+/// The ranges of distances that an attention's causal mask and score function treat differently.
 struct ScoreDistances {
   /// Pairs at other distances are hidden for every batch and head. The range is not empty.
   DistanceRange visible;
@@ -34,7 +34,8 @@ struct ScoreDistances {
   /// result, which is in `interiorComparisons`.
   DistanceRange interior;
   llvm::DenseMap<mlir::Operation *, bool> interiorComparisons;
-  /// True if every score is the scaled score or −∞. A positive scale can then be applied after the function.
+  /// True if every result of the function is the scaled score or −∞. A positive scale can then be applied after the
+  /// function.
   bool onlyHides;
 
   static ScoreDistances analyze(AttentionOp op);

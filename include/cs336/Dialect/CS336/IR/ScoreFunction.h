@@ -53,9 +53,9 @@ int64_t countScoreFlops(mlir::Block &function);
 /// operation has no adjoint.
 mlir::LogicalResult appendScoreDerivative(mlir::Block &function);
 
-/// Builds the gradients of an attention's tables, one value per table, null for a table of integers. They are built of
-/// tensors of [batch, heads, queries, keys] elements, so that unused ones are dead code. `gradient` is that of the
-/// output.
+/// Builds the gradients of an attention's tables, one value per table, null for a table of integers. The operations are
+/// on tensors of [batch, heads, queries, keys] elements; those of unused gradients are dead code. `gradient` is the
+/// gradient of the output.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>> buildTableGradients(AttentionOp op, mlir::OpBuilder &builder,
                                                                     mlir::Value gradient);
 

@@ -21,7 +21,8 @@ enum class AutocastType { BF16, FP16, TF32 };
 /// The optimizer at the end of a training step.
 enum class OptimizerKind { AdamW };
 
-/// Where the gradients are exchanged between ranks and how many at a time, and whether ranks store parts of parameters.
+/// The position of the exchange of gradients between ranks, the number of gradients per exchange, and whether ranks
+/// store parts of parameters.
 enum class DistributeMode { PerParameter, Flat, Overlap, Bucket, Zero1, FSDP };
 
 #define GEN_PASS_DECL

@@ -26,7 +26,8 @@ struct Work {
   void operator+=(const Work &other);
 };
 
-/// The type in which a command does most of its FLOPs, and how it multiplies if that type is float32.
+/// The type in which a command computes most of its FLOPs, and the precision of multiplications if this type is
+/// float32.
 struct Arithmetic {
   mlir::Type elementType;
   Precision precision = Precision::IEEE;

@@ -12,8 +12,8 @@
 
 namespace cs336::exec {
 
-/// Returns the identity of the storage of `buffer`: the name of a variable, because an entry may get it several times,
-/// or the operation that defines the storage.
+/// Returns the identity of the storage of `buffer`: the operation that defines it, or the name of a variable, because
+/// an entry may have several operations for one variable.
 const void *getStorageIdentity(mlir::Value buffer);
 
 /// The uses of storage in the arena.
