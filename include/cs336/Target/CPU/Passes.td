@@ -22,7 +22,7 @@ def KernelsToCPUPass : Pass<"exec-kernels-to-cpu", "::mlir::ModuleOp"> {
     | attribute of the function | meaning |
     |---|---|
     | `rows` | the number of rows that the runtime divides among threads |
-    | `grain` | the fewest rows that are worth a thread |
+    | `grain` | the smallest number of rows for which a thread is used |
     | `thread_bytes` | bytes of memory that the runtime provides for each thread |
 
     The values that one loop nest of a row passes to the next are on the stack, if they have at most 1 MiB. Otherwise

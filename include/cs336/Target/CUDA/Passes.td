@@ -118,12 +118,12 @@ def BatchLaunchesPass : Pass<"exec-batch-launches", "::mlir::ModuleOp"> {
 }
 
 def SelectSchedulesPass : Pass<"cuda-select-schedules", "::mlir::ModuleOp"> {
-  let summary = "Write onto each kernel which schedule emits it, and with which parameters";
+  let summary = "Select the schedule of each kernel and its parameters, and write them as an attribute";
   let description = [{
-    Gives each `exec.kernel` the attribute `exec.schedules`: for each architecture the schedules of its parts, with their
-    parameters. A kernel has several parts if its outputs have several shapes. Emitting CUDA text follows the attribute
-    where it is present, so a person can read and edit the choice. Without it, emitting makes the same choice as this
-    pass. A selection that a kernel already has stays.
+    Gives each `exec.kernel` the attribute `exec.schedules`: for each architecture the schedules of its parts, with
+    their parameters. A kernel has several parts if its outputs have several shapes. When CUDA text is emitted, the
+    attribute selects the schedule, so a person can read and edit the choice. Without the attribute, the same choice is
+    made as by this pass. A selection that a kernel already has is kept.
 
     An edited parameter that the schedule does not have, or a schedule that does not accept the kernel, is an error when
     text is emitted. The error lists the legal values.
@@ -155,14 +155,15 @@ def SelectSchedulesPass : Pass<"cuda-select-schedules", "::mlir::ModuleOp"> {
 def TileAttentionPass : Pass<"cuda-tile-attention", "::mlir::ModuleOp"> {
   let summary = "Select the tile sizes of attention's kernels";
   let description = [{
-    Selects the schedule `attention` for every kernel that is an attention or the gradient of one, in tiles of so many
-    scores: a block computes `queries` rows and streams tiles of `keys` rows. The function that computes dK and dV has
-    `keys` rows per block, and streams tiles of `queries` rows. The selection is written for each architecture of the
-    module's `exec.architectures`, or as `portable` without any. It replaces a selection that the kernel has.
+    Selects the schedule `attention` and the size of its tiles for every kernel that is an attention or its gradient. A
+    tile has `queries` times `keys` scores: a block computes `queries` rows and streams tiles of `keys` rows. The
+    function that computes dK and dV has `keys` rows per block, and streams tiles of `queries` rows. The selection is
+    written for each architecture of the module's `exec.architectures`, or as `portable` without any. It replaces a
+    selection that the kernel has.
 
-    The attribute leaves out the warps, the stages and other parameters. Emitting CUDA text chooses them, as does
-    `--cuda-select-schedules`, which writes them down. If a block of the tile requires more shared memory than the
-    architecture has, this is an error then, with both numbers.
+    The attribute does not contain the warps, the stages and other parameters. They are chosen when CUDA text is
+    emitted, or by `--cuda-select-schedules`, which adds them to the attribute. If a block with this tile requires more
+    shared memory than the architecture has, both report an error with the two numbers.
 
     Run it before `--exec-add-workspaces`, as the option `extra-after-lowering` of the pipeline does. A kernel without
     attention does not change. A second run changes nothing.

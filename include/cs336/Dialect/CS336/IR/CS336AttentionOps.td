@@ -57,11 +57,11 @@ def CS336_AttentionOp : CS336_AttentionOpBase<"attention", [Differentiable,
     has no effect on other types.
 
     **The score function** is a region of element-wise operations of this dialect, `cs336.constant` and `cs336.element`
-    on tensors of rank 0. Its arguments are the scaled score (of the type of log_sum_exp), then the batch, the query head,
-    the query and the key (i32, from 0), then the tables, which are further operands of any shape and type. It yields
-    the score. A score of −∞ hides the key. A query that sees no key has output 0 and log_sum_exp −∞, and adds nothing
-    to gradients; a softmax of primitives has NaN there. The function computes in the type of the score: autocast changes
-    neither it nor the tables.
+    on tensors of rank 0. Its arguments are the scaled score (of the type of log_sum_exp), then the batch, the query
+    head, the query and the key (i32, from 0), then the tables, which are further operands of any shape and type. It
+    yields the score. A score of −∞ hides the key. A query without visible keys has output 0 and log_sum_exp −∞, and
+    does not contribute to gradients; a softmax of primitives would have NaN there. The function computes in the type of
+    the score: autocast changes neither it nor the tables.
 
     Errors: operands of other ranks, element types, batches or head dimensions, sizes of 0, and a `scale` that is not
     positive and finite. In a score function: other operations, arguments of other types, an index of `cs336.element`
@@ -112,7 +112,7 @@ def CS336_AttentionBackwardOp : CS336_AttentionOpBase<"attention_backward", [
         dv[j] = Σ_i p[i, j]·dO[i]
 
     The sums over i include all query heads that share a key head. Each gradient has the type of its operand. Two runs
-    agree to the bit.
+    give bitwise equal gradients.
 
     f' is 1 without a score function. The score function of the gradient yields the score s and f', its derivative with
     respect to the scaled score. Gradients of tables are sums of other operations, built by the adjoint of

@@ -27,14 +27,14 @@ def CS336_CollectiveOp : CS336_Op<"collective", [DeclareOpInterfaceMethods<CS336
 
     The bytes are those of ring algorithms, and 0 for one rank.
 
-    `all_reduce` and `reduce_scatter` take a reduction: `sum`, `mean` or `max`, of numbers. Ranks are combined in their
-    order, so that every rank gets the same bits. bf16 and f16 are accumulated in f32. `mean` divides the sum once, by
-    the number of ranks, and rounds toward zero for integers.
+    `all_reduce` and `reduce_scatter` require a reduction of numbers: `sum`, `mean` or `max`. The values of the ranks
+    are combined in the order of ranks, so that every rank gets the same bits. bf16 and f16 are accumulated in f32.
+    `mean` divides the sum once, by the number of ranks, and rounds toward zero for integers.
 
     Collectives of one program have the same group: all ranks of the run.
 
-    Errors: a reduction where the kind does not reduce, or none where it does; a `root` for another kind than
-    `broadcast`, or outside of the group; and types that the table excludes.
+    Errors: a reduction for a kind that does not reduce, or no reduction for a kind that does; a `root` for another kind
+    than `broadcast`, or outside of the group; and types that the table excludes.
 
     ```mlir
     %g0, %g1 = cs336.collective all_reduce mean(%x, %y) group = 4 : (tensor<64xf32>, tensor<8x4xbf16>) -> (tensor<64xf32>, tensor<8x4xbf16>)

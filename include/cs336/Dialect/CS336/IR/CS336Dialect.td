@@ -30,12 +30,12 @@ def CS336_Dialect : Dialect {
     | `cs336.init` | parameter, state | `#cs336.init`: the initial values, if no checkpoint is loaded; default: a parameter must be loaded or set before the first run, state begins with zeros |
     | `cs336.shards` | parameter, state, derived, gradient | integer n of at least 2: the tensor is one of n equal parts of the whole along axis 0; rank r of n has part r. Views describe the whole |
     | `cs336.bound` | input of i64 or i32 | the values must be in `[0, bound)`; the runtime checks them before a step |
-    | `cs336.mode` | function | what the entry point computes: `forward`, `loss`, `forward_backward`, `train`, `prepare` |
+    | `cs336.mode` | function | the computation of the entry point: `forward`, `loss`, `forward_backward`, `train` or `prepare` |
     | `cs336.optimizer` | function | `#cs336.optimizer`: the update of a `train` function |
     | `cs336.loss_scaling` | function | `#cs336.loss_scaling`: how the loss scale of a `train` function changes |
 
-    A `"derived"` value is computed by a function of mode `prepare`, from parameters or from nothing. A function that
-    updates the parameter also returns the new derived value. No checkpoint contains derived values.
+    A function of mode `prepare` computes a `"derived"` value, from parameters or without operands. A function that
+    updates the parameter also returns the new derived value. Checkpoints do not contain derived values.
   }];
   let hasConstantMaterializer = 1;
   let hasOperationAttrVerify = 1;

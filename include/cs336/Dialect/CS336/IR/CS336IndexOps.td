@@ -11,12 +11,13 @@
 include "cs336/Dialect/CS336/IR/CS336OpBase.td"
 
 def CS336_CheckBoundOp : CS336_Op<"check_bound", [Cost, AllTypesMatch<["operand", "result"]>]> {
-  let summary = "The operand, all of whose integers are in [0, bound) or the run fails";
+  let summary = "The operand, after a check that all its integers are in [0, bound)";
   let description = [{
-    Where an integer is outside of [0, bound) the run fails with an error that names the operation, the first such position and the
-    integer there. A device that has run ahead by then has seen 0 in its place, so that what uses the result stays in bounds.
+    If an integer is outside of [0, bound), the run fails with an error that names the operation, the first such
+    position and the integer there. A device may execute later commands before the error is returned. In the result, 0
+    replaces such integers, so that these commands stay in bounds.
 
-    `cs336-bound-indices` puts it before operations whose indices nothing bounds.
+    `cs336-bound-indices` inserts it before operations whose indices are not proved to be in bounds.
 
     ```mlir
     %checked = cs336.check_bound %ids bound = 97 : tensor<3x32xi64>

@@ -127,11 +127,12 @@ def CS336_ViewOpInterface : OpInterface<"ViewOpInterface"> {
 def CS336_IndexingOpInterface : OpInterface<"IndexingOpInterface"> {
   let cppNamespace = "::cs336";
   let description = [{
-    The integers of some operands name places of another tensor, which the operation reads or writes. The operation does not check
-    them: `cs336-bound-indices` proves that they are in bounds, or has them checked as the program runs, and the verifier of
-    `exec.entry` refuses a launch whose indices nothing bounds.
+    An operation with operands whose integers are indices of another tensor, which the operation reads or writes. The
+    operation does not check the indices. `cs336-bound-indices` proves that they are in bounds, or adds commands that
+    check them at run time, and the verifier of `exec.entry` rejects a launch whose indices are not known to be in
+    bounds.
   }];
-  let methods = [InterfaceMethod<"The operands that hold indices, each with the number of places.",
+  let methods = [InterfaceMethod<"Returns the operands that hold indices, each with the number of elements that it indexes.",
     "::llvm::SmallVector<::cs336::IndexUse>", "getIndexUses", (ins)>];
 }
 

@@ -55,9 +55,9 @@ def CS336_YieldOp : CS336_Op<"yield", [Terminator, ReturnLike, ParentOneOf<["Fus
 //===----------------------------------------------------------------------===//
 
 def CS336_BarrierOp : Op<CS336_Dialect, "barrier", [Cost, View, AllTypesMatch<["operand", "result"]>]> {
-  let summary = "The operand, as a value that passes do not recognise as equal to it";
+  let summary = "The operand, as a new value that passes do not merge with it";
   let description = [{
-    An expression of the result is not the same expression as one of the operand, so no pass merges the two.
+    Operations on the result differ from the same operations on the operand, so passes do not merge them.
     `cs336-checkpoint` and `cs336-recompute-pointwise` put a barrier between a saved value and the values that the
     backward pass computes from it again. The operand and the result have the same type.
 

@@ -16,22 +16,22 @@ include "cs336/Dialect/CS336/Transforms/Training/Passes.td"
 include "mlir/Pass/PassBase.td"
 
 def BoundIndicesPass : Pass<"cs336-bound-indices", "::mlir::func::FuncOp"> {
-  let summary = "Proves that indices are in bounds, or has them checked as the program runs";
+  let summary = "Prove that indices are in bounds, or add commands that check them at run time";
   let description = [{
-    For every operand that holds indices (`IndexingOpInterface`: ids of `embedding` and `embedding_grad`, targets of
-    `cross_entropy`), with n places to name:
+    For every operand that holds indices of n elements (`IndexingOpInterface`: ids of `embedding` and `embedding_grad`,
+    targets of `cross_entropy`):
 
-    - An input that is used as it is, but for its layout, gets `cs336.bound = n` if it has none, the least where several
-      operations use it. A larger `cs336.bound` is an error.
-    - A constant with an element outside of [0, n) is an error that names the element, as are integers that are outside of it
-      whatever the inputs are.
-    - Other integers are proved to be in [0, n) by their ranges, from bounds of inputs, constants, iotas and arithmetic
-      (`mlir::InferIntRangeInterface`). Where that proves nothing, `cs336.check_bound` comes between: integers of parameters
-      and of state, conversions of floating-point numbers, arithmetic that may leave the bounds. `cs336.max` and
-      `cs336.min` clamp indices without a check.
+    - If the operand is an input, possibly after layout operations, the input gets `cs336.bound = n` unless it has a
+      bound. If several operations use the input, its bound is the smallest n. A `cs336.bound` above n is an error.
+    - A constant with an element outside of [0, n) is an error that names the element. Integers that are outside of [0,
+      n) for all inputs are an error too.
+    - For other integers, the pass computes ranges from bounds of inputs, constants, iotas and arithmetic
+      (`mlir::InferIntRangeInterface`). If the range is not within [0, n), it inserts a `cs336.check_bound`: for
+      integers of parameters and of state, conversions of floating-point numbers, and arithmetic that may leave the
+      bounds. Indices that `cs336.max` and `cs336.min` clamp need no check.
 
-    Contract: after `cs336-name-ports`, which tells inputs from variables, and before `cs336-decompose`, whose form of a
-    `cross_entropy` has no indices. Running it again changes nothing.
+    Run it after `cs336-name-ports`, which distinguishes inputs from variables, and before `cs336-decompose`, which
+    replaces `cross_entropy` by operations without indices. A second run changes nothing.
 
     Before:
 
@@ -54,8 +54,8 @@ def BoundIndicesPass : Pass<"cs336-bound-indices", "::mlir::func::FuncOp"> {
       %y = cs336.embedding %table, %0 : tensor<97x64xf32>, tensor<32xi64> -> tensor<32x64xf32>
     ```
 
-    Counts `num-bounded`, inputs that got a bound; `num-proved`, operands whose indices are in bounds; `num-checked`, those
-    that are checked as the program runs.
+    Counts `num-bounded`, inputs that got a bound; `num-proved`, operands whose indices are proved to be in bounds;
+    `num-checked`, operands whose indices are checked at run time.
   }];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
@@ -134,9 +134,9 @@ def PrintCostPass : Pass<"cs336-print-cost", "::mlir::ModuleOp"> {
   let summary = "Print counts, FLOPs and bytes by function, phase and operation";
   let description = [{
     Prints a table of costs for each function and does not change the IR. The costs are those of `CostOpInterface`. The
-    bytes of an operation are those of all its operands and results, each counted once. To see what fusion saves,
-    compare the tables before and after it. Operations without costs are counted on a line of their own. The table goes
-    to the standard error stream, like that of upstream's `--print-op-stats`.
+    bytes of an operation are those of all its operands and results, each counted once. To see the effect of fusion,
+    compare the tables before and after it. Operations without costs are counted on a separate line. The table goes to
+    the standard error stream, like that of upstream's `--print-op-stats`.
 
     ```
     @forward (forward)

@@ -105,8 +105,8 @@ def Exec_EntryOp : Exec_Op<"entry", [Symbol, IsolatedFromAbove, SingleBlock, NoT
     - a command reads only variables, inputs, and storage that an earlier command wrote;
     - some command writes each output, and none writes an input;
     - only `train` entries write parameters, and only `train` and `prepare` entries write other variables;
-    - no command reads storage that it writes through another view, and none writes the same storage twice, where buffers
-      in one piece of storage overlap if the ranges from their first to their last element do;
+    - no command reads storage that it writes through another view, and no command writes the same storage twice.
+      Buffers in one piece of storage overlap if the ranges from their first to their last element overlap;
     - each event is recorded at most once, and before any wait for it;
     - the indices that kernels use are within their bounds.
 

@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def AssignStreamsPass : Pass<"exec-assign-streams", "::cs336::exec::EntryOp"> {
-  let summary = "Run collectives on a stream of their own, beside computation";
+  let summary = "Run collectives on a separate stream, at the same time as computation";
   let description = [{
     Moves the collectives of more than one rank to stream 1, and adds the events that the two streams need. All other
     commands stay on stream 0, and all commands keep their order in the text. Run it after the passes that add, merge or
@@ -23,17 +23,17 @@ def AssignStreamsPass : Pass<"exec-assign-streams", "::cs336::exec::EntryOp"> {
       one of them writes it.
     - **Fresh memory.** A collective that is the first to use storage in the arena, such as the target of an
       `all_gather`, starts after the commands of stream 0 that precede it in the text. Otherwise its memory could not be
-      shared with anything that is in use earlier, and every gather could start at the beginning of the entry.
-    - **Freed memory.** If collectives are the last to use more storage in the arena than they take, such as a
-      `reduce_scatter` of gradients, stream 0 waits for each of them after the next of them in the text. Two of them at
-      most hold memory that is not needed otherwise.
+      shared with allocations that are in use earlier, and every gather could start at the beginning of the entry.
+    - **Freed memory.** Some collectives free memory: they are the last to use more storage in the arena than they are
+      the first to use, such as a `reduce_scatter` of gradients. Stream 0 waits for each of them after the next such
+      collective in the text. At most two of them therefore keep memory in use that no other command needs.
 
     Waits precede the command that needs them, and records follow the command that is awaited. A stream waits for a
     command only if its earlier waits do not include that one already. Events are numbered from 0 in the order of their
     records. Both commands have the location of the collective, in the phase `communication`.
 
-    Entries without such collectives do not change. Nor do entries that use other streams or events already, so a second
-    run changes nothing.
+    Entries without such collectives do not change. Entries that already use other streams or events do not change
+    either, so a second run changes nothing.
 
     Before:
 
@@ -57,12 +57,13 @@ def AssignStreamsPass : Pass<"exec-assign-streams", "::cs336::exec::EntryOp"> {
     exec.launch @optimizer ins(%g, %h : memref<64xf32>, memref<64xf32>) outs(%p : memref<64xf32>)
     ```
 
-    Remarks: `Streams` counts the collectives of an entry, those with commands that can run at the same time, and these
-    commands with the FLOPs of their GEMMs. `Overlap`, an analysis remark, does so for each collective. `Alone` is a
-    missed one for each collective that no command can run beside. `KeptStreams` names entries that use streams already.
+    Remarks: `Streams` counts the collectives of an entry, the collectives that can overlap with other commands, and
+    these commands with the FLOPs of their GEMMs. `Overlap`, an analysis remark, gives these numbers for each
+    collective. `Alone` is a missed-optimization remark for each collective that cannot overlap with any command.
+    `KeptStreams` names entries that already use streams.
 
-    Counts `num-collectives`, collectives on stream 1; `num-overlapping`, those that can run beside other commands;
-    `num-events`, events.
+    Counts `num-collectives`, collectives on stream 1; `num-overlapping`, collectives that can overlap with other
+    commands; `num-events`, events.
   }];
 }
 
@@ -97,20 +98,21 @@ def CopiesToKernelsPass : Pass<"exec-copies-to-kernels", "::mlir::ModuleOp"> {
 def PackBucketsPass : Pass<"exec-pack-buckets", "::cs336::exec::EntryOp"> {
   let summary = "Put the operands of an all-reduce into one range of memory";
   let description = [{
-    Libraries exchange one large buffer faster than many small ones. The operands of an `all_reduce` that are in place and
-    that each are a whole `exec.alloc` of its own become views of one allocation, in their order, and the collective has
-    the allocation as its operand. Commands that write or read an operand use the view. Each element type has an
-    allocation of its own.
+    Libraries exchange one large buffer faster than many small ones. The pass changes the operands of an `all_reduce`
+    that are in place and that each are a whole `exec.alloc`. They become views of one allocation, in their order, and
+    the allocation becomes the operand of the collective. Commands that write or read such an operand use the view.
+    There is one allocation per element type.
 
     Run it after launches were batched, since a batch needs buffers without common storage, and before
     `--exec-assign-streams` and `--exec-plan-memory`, whose results it would make invalid.
 
-    Parts start at multiples of `alignment` bytes, without elements between them that no command writes. So operands of
-    other sizes stay operands of their own, but for the first of them, which becomes the last part. Outputs and operands
-    with a target of their own stay, too.
+    Parts start at multiples of `alignment` bytes, and there are no gaps between them, because no command would write
+    the elements of a gap. An operand whose size is not such a multiple therefore stays a separate operand, except the
+    first one of them, which becomes the last part. Outputs, and operands that are not in place, stay separate operands
+    too.
 
-    The first write to a part occupies the memory of all. If the largest live set of the entry would grow, the operands
-    stay apart.
+    From the first write to any part on, the whole allocation is in use. If the largest live set of the entry would
+    grow, the operands stay separate.
 
     Before:
 
@@ -135,8 +137,8 @@ def PackBucketsPass : Pass<"exec-pack-buckets", "::cs336::exec::EntryOp"> {
 
     A second run changes nothing. Errors: an `alignment` that is not a power of two up to 2097152, and streams that race.
 
-    Remarks: `Packed` names a collective with the number and the bytes of its parts. `KeptApart` is a missed one, with the
-    largest live sets that the entry has and would have.
+    Remarks: `Packed` names a collective, with the number and the bytes of its parts. `KeptApart` is a
+    missed-optimization remark, with the largest live set of the entry before the change and the one after it.
 
     Counts `num-ranges`, allocations with several parts; `num-parts`, allocations that became parts.
   }];
@@ -155,7 +157,7 @@ def PlanMemoryPass : Pass<"exec-plan-memory", "::cs336::exec::EntryOp"> {
 
     The pass places the allocations one at a time, the largest first. Each goes into the smallest gap that fits, among
     the placed allocations that it interferes with. While the arena is larger than the largest live set, the pass tries
-    other orders. The smallest arena wins.
+    other orders. It uses the order with the smallest arena.
 
     Run it as the last pass that changes buffers. A second run replaces the earlier plan. Errors: an `alignment` that is
     not a power of two up to 2097152, more than 2^62 bytes in all, and commands on different streams that access the

@@ -15,8 +15,9 @@ def MergeGemmsPass : Pass<"cs336-merge-gemms", "::mlir::ModuleOp"> {
   let description = [{
     Replaces several `cs336.linear` of the same input with one linear and slices of its result. The weights must be
     parameters without other uses. The new linear has a packed parameter that holds the rows of all weights, one weight
-    after the other. No step concatenates anything. `cs336.views` keeps the names of the weights, so checkpoints do not
-    change. If autocast inserted casts between parameters and linears, one cast of the packed parameter replaces them.
+    after the other, so steps do not concatenate weights. `cs336.views` keeps the names of the weights, so checkpoints
+    do not change. If autocast inserted casts between parameters and linears, one cast of the packed parameter replaces
+    them.
 
     The packed parameter takes the position of the first weight. Its name keeps the common parts of the names and joins
     the parts that differ: `q_proj`, `k_proj` and `v_proj` become `qkv_proj`; `w1` and `w3` become `w13`.
@@ -60,7 +61,7 @@ def FuseEpiloguesPass : Pass<"cs336-fuse-epilogues", "::mlir::func::FuncOp"> {
   let summary = "Move additions, biases and ReLUs into the epilogues of GEMMs";
   let description = [{
     Turns an addition or a ReLU that reads a `cs336.matmul` into an operand or an attribute of the matmul. The GEMM
-    library then applies it where it stores the result, and one kernel fewer runs.
+    library then applies it before it stores the result, which saves one kernel.
 
     | epilogue | pattern | element types |
     |---|---|---|
@@ -72,9 +73,9 @@ def FuseEpiloguesPass : Pass<"cs336-fuse-epilogues", "::mlir::func::FuncOp"> {
     operands of the addition are matmuls, the later one adds the result of the earlier one. The addend must be in
     memory: constants and broadcasts are not. The matmul must have no other reader.
 
-    bf16 and f16 are excluded because the program adds the rounded elements of the GEMM there, and the rounding is part
-    of the program. In float32 and float64 the GEMM may add in another order, so the last digit may differ, as it may
-    within a GEMM.
+    bf16 and f16 are excluded because in these types the program adds the rounded elements of the GEMM, and the rounding
+    is part of the program. In float32 and float64 the GEMM may add in another order, so the last digit may differ, as
+    it may within a GEMM.
 
     **ReLU.** A ReLU of the rounded sum equals the rounded ReLU of the sum, so 16-bit types are possible. The matmul
     must have no other readers except comparisons of the form x ≤ 0, which gradients use. With y = relu(x), y ≤ 0
@@ -123,7 +124,7 @@ def MoveLayoutsPass : Pass<"cs336-move-layouts", "::mlir::func::FuncOp"> {
     - Concatenations of reshaped or transposed concatenations become one concatenation of concatenations: the gradient
       of a packed projection, whose parts are the pairs of rotary embedding.
     - Equal layout operations and conversions of one value, which result from moves past several readers, become one.
-    - Groups that already exist compute a conversion of what they read themselves if that reads fewer bytes.
+    - A conversion of an operand of an existing group moves into the group if the group then reads fewer bytes.
 
     Run it after `cs336-decompose`, `cs336-differentiate`, `cs336-optimizer` and `cs336-fuse-epilogues`, and directly
     before `cs336-fuse-elementwise`, which groups the remaining chains. It changes functions with one block only. The
@@ -168,8 +169,8 @@ def FuseElementwisePass : Pass<"cs336-fuse-elementwise", "::mlir::func::FuncOp">
     - A concatenation or a pad of computed values can end a group. Examples are the pairs of RoPE and the gradients of
       merged GEMMs.
 
-    Groups grow along values first. Then groups of one shape that read the same tensor are merged, such as RoPE of q and
-    of k. A merge must satisfy all of these conditions:
+    First, groups that produce and consume a value are merged. Then groups of one shape that read the same tensor are
+    merged, such as RoPE of q and of k. A merge must satisfy all of these conditions:
 
     - it saves bytes;
     - it creates no cycle;

@@ -16,8 +16,8 @@ def CheckpointPass : Pass<"cs336-checkpoint", "::mlir::func::FuncOp"> {
     Makes the backward pass compute the activations of repeated blocks again, instead of keeping them (Chen et al.,
     2016). It changes functions that return gradients.
 
-    1. The pass cuts the forward pass at every point where a single value carries all earlier results on.
-    2. The consecutive stretches between cuts that are equal, operation by operation, are the blocks, such as the layers
+    1. The pass cuts the forward pass at every point where all later operations read only one of the earlier results.
+    2. The consecutive sections between cuts that are equal, operation by operation, are the blocks, such as the layers
        of a Transformer. Their names do not matter.
     3. For every group of `every` blocks, only the input is kept. Copies of the forward operations compute the values
        that the backward pass reads, right before the first of these reads. The copies start at a `cs336.barrier`, so
@@ -25,7 +25,7 @@ def CheckpointPass : Pass<"cs336-checkpoint", "::mlir::func::FuncOp"> {
 
     Some values are kept and not computed again: those that depend on one argument alone (casts of weights, tables),
     those that the function returns, and those that `CostOpInterface` marks as computed once (collectives, updates). The
-    copies compute the same values as the originals, so the gradients are equal to the bit.
+    copies compute the same values as the originals, so the gradients are bitwise equal.
 
     Run it after `cs336-differentiate` and before `cs336-optimizer`. A second run changes nothing.
 
@@ -68,8 +68,8 @@ def RecomputePointwisePass : Pass<"cs336-recompute-pointwise", "::mlir::func::Fu
     available there:
 
     - inputs and weights are always available;
-    - so are tensors that the backward pass reads itself;
-    - so are results that can be computed again in turn, for example through casts.
+    - tensors that the backward pass reads for other reasons are available too;
+    - results that can themselves be computed again, for example by casts, are available too.
 
     For SwiGLU's `x`, `σ(x)`, `silu(x)` and `silu(x)·g`, only `x` and `g` are kept. For a softmax, only the exponentials
     and their sums are kept. This is the cheapest form of selective activation recomputation (Korthikanti et al., 2022):
@@ -77,12 +77,12 @@ def RecomputePointwisePass : Pass<"cs336-recompute-pointwise", "::mlir::func::Fu
 
     A copy of the operation computes the value right before its first read. Copies read a `cs336.barrier` of the kept
     values, so that no pass merges them with the originals. Views and broadcasts in between are copied too. The
-    gradients are equal to the bit.
+    gradients are bitwise equal.
 
     The pass keeps results smaller than `min-bytes`, because a launch costs more than they save. It also keeps results
     of the function, values that depend on arguments alone (casts of weights), and values that `CostOpInterface` marks
-    as computed once. It keeps everything if the largest live set would not shrink by at least `min-saving`. Without
-    activations, the largest live set may be that of the gradients.
+    as computed once. It keeps all results if the largest live set would not shrink by at least `min-saving`, for
+    example because the largest live set consists of gradients.
 
     Run it after `cs336-differentiate` and before `cs336-optimizer`. A second run changes nothing, because only the
     backward pass reads the copies.
@@ -122,7 +122,7 @@ def RecomputePointwisePass : Pass<"cs336-recompute-pointwise", "::mlir::func::Fu
 }
 
 def SelectiveCheckpointPass : Pass<"cs336-selective-checkpoint", "::mlir::func::FuncOp"> {
-  let summary = "Drop activations of repeated blocks, those first that take the least time per byte to compute again";
+  let summary = "Drop activations of repeated blocks, in increasing order of recomputation time per byte";
   let description = [{
     Makes the backward pass compute a chosen share of the activations of repeated blocks again, instead of keeping them
     (selective activation recomputation, Korthikanti et al., 2022). `cs336-checkpoint` drops all of them, and finds the
@@ -131,17 +131,16 @@ def SelectiveCheckpointPass : Pass<"cs336-selective-checkpoint", "::mlir::func::
     The operations of a block form a ladder. Each rung includes the rungs below it:
 
     1. element-wise and layout operations, such as norms, rotary embeddings, gates and casts;
-    2. the GEMMs, one per rung, by the FLOPs that they take per byte of their result;
+    2. the GEMMs, one per rung, in increasing order of FLOPs per byte of the result;
     3. everything else: row reductions, whose results are small, and attention, which takes the most time per byte.
 
     A block on a rung keeps the results of all operations above the rung. A step takes one block up by one rung. All
     blocks take the first rung, from the first block to the last, then all take the second one, and so on. `share` is
-    the part of all steps that the pass takes, rounded up to a whole step. With share 1 each block keeps its input
-    alone.
+    the part of all steps that the pass takes, rounded up to a whole step. With share 1 each block keeps only its input.
 
-    More share never recomputes less. The tools search the smallest share whose memory plan fits a budget
-    (`--memory-budget`). Kept values, copies and barriers are as in `cs336-checkpoint`, so the gradients are equal to the
-    bit.
+    A larger share never recomputes less. The tools search the smallest share whose memory plan fits a budget
+    (`--memory-budget`). Kept values, copies and barriers are as in `cs336-checkpoint`, so the gradients are bitwise
+    equal.
 
     Run it after `cs336-differentiate` and before `cs336-optimizer`. A second run with the same share changes nothing.
 

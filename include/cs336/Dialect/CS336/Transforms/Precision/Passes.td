@@ -120,8 +120,8 @@ def WeightShadowsPass : Pass<"cs336-weight-shadows", "::mlir::ModuleOp"> {
       initialised, loaded or set. The pass creates this function if the module has none.
     - All functions of the module share the derived weight. Functions that do not update the parameter read it too.
 
-    The derived weight always equals the rounded parameter to the bit, so the results of the program do not change. A
-    packed parameter has one derived weight, without views. No checkpoint contains derived values.
+    The derived weight is always bitwise equal to the rounded parameter, so the results of the program do not change. A
+    packed parameter has one derived weight, without views. Checkpoints do not contain derived values.
 
     A sharded parameter has a derived weight with as many shards: each rank rounds its own part, and a step gathers the
     parts without a cast. A cast behind a `cs336.barrier`, which separates the second gather of a step from the first,

@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def FlashAttentionPass : Pass<"cs336-flash-attention", "::mlir::func::FuncOp"> {
-  let summary = "Fuse scores, what is computed of them, softmax and values into one attention operation";
+  let summary = "Fuse scores, element-wise operations on them, softmax and values into one attention operation";
   let description = [{
     Replaces softmax(f(scale·QKᵀ))·V, written as matmuls and primitives, with `cs336.attention`, which stores no scores.
     The pass recognises the computation by its structure:
@@ -21,22 +21,23 @@ def FlashAttentionPass : Pass<"cs336-flash-attention", "::mlir::func::FuncOp"> {
     - Leading axes: none, batches, batches and heads, or groups of heads.
     - Any other element-wise operations of score functions (`ScalarOpInterface`) between the scores and the softmax.
 
-    The pass brings operands and result to [batch, positions, heads, head_dim] with layout operations. These compose
-    with a head split and merge, which become reshapes. If keys and values are repeated for several query heads, the new
-    operation reads them once.
+    The pass adds layout operations, so that operands and result have the shape [batch, positions, heads, head_dim].
+    These compose with a head split and merge, which become reshapes. If keys and values are repeated for several query
+    heads, the new operation reads them once.
 
-    The attention is causal only if the mask provably shows exactly the keys j ≤ i. The mask must be a constant table,
-    or a comparison of linear functions of query i and key j. A mask that shows all keys is ignored.
+    The attention is causal only if the pass proves that exactly the keys j ≤ i are visible. The mask must be a constant
+    table, or a comparison of linear functions of query i and key j. A mask that hides no keys is ignored.
 
-    If there is more than scales and a causal mask, the operations become the score function of the attention, which
-    computes one score from its scaled product, batch, query head, query and key:
+    If there are other operations than scales and a causal mask, they become the score function of the attention, which
+    computes one score from the scaled score, its batch, query head, query and key:
 
     - Indices (`cs336.iota`) become those of the pair, also through broadcasts, transposes and reshapes.
-    - A mask that depends on i − j alone, and shows one range of distances, becomes comparisons of the distance. The
-      kernels skip the pairs outside of this range.
+    - A mask that depends on i − j alone, and with which one range of distances is visible, becomes comparisons of the
+      distance. The kernels skip the pairs outside of this range.
     - A lookup in a table (`cs336.embedding`) is computed in the function if its indices are provably in bounds.
-    - Other values become tables, which the function reads at the place of the score: what other operations compute, and
-      numbers that do not depend on both query and key. Tables of one axis of heads out of several are repeated.
+    - Other values become tables, which the function reads at the position of the score: results of other operations,
+      and numbers that do not depend on both query and key. If heads have several axes and a table depends on only one
+      of them, the table is repeated along the others.
     - Scales next to the matmul stay the scale of the attention, and a causal mask at the end stays its mask.
 
     Sliding windows, soft caps, linear biases (ALiBi), biases by table, padding by lengths, documents by segment ids, and
@@ -113,7 +114,7 @@ def FuseSoftmaxPass : Pass<"cs336-fuse-softmax", "::mlir::func::FuncOp"> {
     last axis. The new operation also includes these operations between the scores and the softmax:
 
     - Scales: x·c, c·x and x/c with a splat constant c, any number of them. A scale that comes after the mask must be
-      positive, so that −∞ stays −∞. An addition of 0 everywhere is removed: it is a mask that hides nothing.
+      positive, so that −∞ stays −∞. An addition of 0 to all elements is removed: it is a mask that hides no keys.
     - One mask: select(m, x, −∞), select(m, −∞, x), or x + c where every element of c is 0 or −∞ (equivalent for finite
       x). Leading axes along which the mask is repeated are dropped.
 

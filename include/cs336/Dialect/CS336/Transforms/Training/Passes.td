@@ -17,14 +17,14 @@ def DifferentiatePass : Pass<"cs336-differentiate", "::mlir::func::FuncOp"> {
     `forward_backward` and `train` that return no gradients yet. The function gets one more result per parameter, of
     kind "gradient", with the parameter's name and views.
 
-    The pass walks from the result named "loss" back to the parameters. Each operation builds its own adjoint
+    The pass goes from the result named "loss" back to the parameters. Each operation builds its own adjoint
     (`DifferentiableOpInterface`). A composite without an adjoint is decomposed first. The gradients of several uses of
     a value are added in the order in which the walk meets the uses. With the state `loss_scale` (`--cs336-scale-loss`),
     the gradients are those of loss·scale.
 
     Paths through integers and predicates have no gradient. If the loss does not depend on a parameter, its gradient is
-    zero. The new operations are at the end of the function. Each has the location of the operation that it is the
-    adjoint of, wrapped as `loc("backward"(…))`. Operations that remain unused are erased. The time is linear in the
+    zero. The new operations are at the end of the function. Each has the location of the operation whose adjoint it
+    belongs to, wrapped as `loc("backward"(…))`. Operations that remain unused are erased. The time is linear in the
     number of operations.
 
     The function must have one block and a result "loss", which is a floating-point tensor of rank 0. If an operation
@@ -67,11 +67,11 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
   let summary = "Average gradients and the loss over ranks, and shard parameters (data parallelism)";
   let description = [{
     Replaces every returned gradient, and the output "loss", with its mean over `world-size` ranks. All ranks run the
-    same program on inputs of their own. The pass changes functions of mode `train` and `forward_backward` that return
+    same program, each on its own inputs. The pass changes functions of mode `train` and `forward_backward` that return
     gradients. Functions of other modes run on each rank alone, unless parameters are sharded.
 
     The loss must be a mean over the inputs, and all ranks must have inputs of the same shapes. The results are then
-    those of one rank with the inputs of all ranks, but for rounding.
+    equal to those of one rank with the inputs of all ranks, up to rounding.
 
     The mode places the collectives (`cs336.collective all_reduce mean`). A gradient is ready after the operation that
     computes it, and after the last addition if a parameter has several uses:
@@ -85,27 +85,28 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     | `zero1` | as `bucket`; parameters are sharded, and gathered once | before their first use |
     | `fsdp` | as `zero1`, with a second gather for the backward pass | before the first use in each pass |
 
-    Gradients enter buckets in the order in which they are ready, those of each element type in buckets of their own. A
-    bucket is complete when it has `bucket-mib` MiB or more; the last bucket of a type has the rest. By default, that is a
-    twentieth of all gradients, and at least 25 MiB: links need large buckets, and nothing is left to compute while the
-    last one is exchanged. The loss is ready before all gradients, and is exchanged like one.
+    Gradients are added to buckets in the order in which they are ready. A bucket contains gradients of only one element
+    type. It is complete when it has `bucket-mib` MiB or more; the last bucket of a type has the rest. The default size
+    is a twentieth of all gradients, and at least 25 MiB. Larger buckets use the links better, but the exchange of the
+    last bucket does not overlap with computation, so it must not be too large. The loss is ready before all gradients,
+    and is exchanged like a gradient.
 
     If the last operation of a gradient widens a bf16 or f16 value, the ranks exchange the narrow value, and the mean is
     widened instead. Ranks accumulate in float32, in the order of ranks, so all ranks get the same bits. A gradient that
     is a constant is equal on all ranks and is not exchanged.
 
-    **Sharded parameters.** In the modes `zero1` and `fsdp`, each floating-point parameter of rank 2 or more whose axis 0
-    `world-size` divides becomes a part of that axis (`cs336.shards`), in functions of every mode. Other parameters are
-    replicated. Operations read an all-gather of the part. Where they read a cast to a narrower type, the part is cast
-    before it is gathered. One collective gathers the parameters of one layer whose first uses follow each other; a layer
-    is a name up to its first number, such as `layers.3`. It is placed `prefetch` layers ahead of the first use: by
-    default one layer, and all layers in mode `zero1` of a function that exchanges gradients. There the gathered values
-    live until their last use in the backward pass. In mode `fsdp`, operations from the
-    first one of the phase backward on read gathers of their own, so the memory is free in between, except that the
-    backward pass keeps the layer that the forward pass gathers last.
+    **Sharded parameters.** In the modes `zero1` and `fsdp`, each floating-point parameter of rank 2 or more is sharded,
+    in functions of every mode, if the size of its axis 0 is a multiple of `world-size`: each rank has a part of that
+    axis (`cs336.shards`). Other parameters are replicated. Operations read an all-gather of the part. If they read a
+    cast to a narrower type, the part is cast before it is gathered. One collective gathers the parameters of one layer
+    whose first uses follow each other; a layer is a name up to its first number, such as `layers.3`. The collective is
+    placed `prefetch` layers before the first use. The default is one layer or, in mode `zero1` of a function that
+    exchanges gradients, all layers. In mode `zero1`, the gathered values live until their last use in the backward
+    pass. In mode `fsdp`, the operations of the backward pass read a second gather, so the memory is free between the
+    two passes. The layer that the forward pass gathers last is an exception: it is kept for the backward pass.
 
-    In a `train` function, each rank gets its part of the mean of such a gradient (`reduce_scatter mean`), and the
-    optimizer updates the part. A `forward_backward` function returns whole gradients.
+    In a `train` function, each rank gets its part of the mean of the gradient of a sharded parameter
+    (`reduce_scatter mean`), and the optimizer updates the part. A `forward_backward` function returns whole gradients.
 
     Run it after `cs336-differentiate` and `cs336-checkpoint`, and before `cs336-optimizer`. The optimizer then reads
     averaged gradients: clipping uses the norm of the averaged gradient. With a loss scale, an infinity or a NaN of any
@@ -119,8 +120,8 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
 
     Remarks: `Distributed` for each function; `Bucketed` for each collective of several gradients, with their names and
     bytes; `Sharded` and `Scattered`, with the numbers of parameters and the bytes of all gathers and scatters;
-    `Replicated` (missed) for a matrix that the ranks do not divide; `HasCollectives` (missed) for a function that
-    contains collectives.
+    `Replicated` (missed) for a matrix whose rows cannot be divided equally among the ranks; `HasCollectives` (missed)
+    for a function that contains collectives.
 
     Before:
 
@@ -213,8 +214,8 @@ def OptimizerPass : Pass<"cs336-optimizer", "::mlir::func::FuncOp"> {
     **Loss scale.** With the state `loss_scale` (`--cs336-scale-loss`), the gradients are multiplied by 1/scale before
     their norm is computed. If any element is infinite or NaN, the step is skipped: parameters and AdamW's state keep
     their values, `adamw.step` does not advance, and the scale is multiplied by the backoff. Otherwise `growth_tracker`
-    (i32, state) counts up to the interval after which the scale grows. The host takes no part in this. The elements are
-    tested one by one, so finite gradients whose sum overflows do not skip the step.
+    (i32, state) counts up to the interval after which the scale grows. All of this happens on the device. The elements
+    are tested one by one, so finite gradients whose sum overflows do not skip the step.
 
     If the last operation of a gradient widens the bf16 or f16 result of a GEMM, the update reads the narrow value. New
     operations have the location `loc("optimizer"(loc("<parameter>")))`.
