@@ -53,8 +53,8 @@ LinkFlags::LinkFlags(cl::OptionCategory &category, cl::SubCommand &subcommand)
            cl::desc("Link between the devices of a host, by which times of collectives are predicted: seconds per step "
                     "and bus bandwidth, e.g. 3us,320GB/s (default: that of --predict-on)"),
            cl::value_desc("time,rate"), cl::cat(category), cl::sub(subcommand)),
-      network("network", cl::desc("The same between hosts, for each device, e.g. 5us,50GB/s"),
-              cl::value_desc("time,rate"), cl::cat(category), cl::sub(subcommand)),
+      network("network", cl::desc("Link of each device to other hosts, e.g. 5us,50GB/s"), cl::value_desc("time,rate"),
+              cl::cat(category), cl::sub(subcommand)),
       start("collective-start", cl::desc("Time before the first step of a collective, e.g. 38us"),
             cl::value_desc("time"), cl::cat(category), cl::sub(subcommand)),
       devicesPerHost("devices-per-host", cl::desc("Devices that share the faster link (default: that of --predict-on)"),

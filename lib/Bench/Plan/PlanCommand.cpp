@@ -27,15 +27,15 @@ PlanCommand::PlanCommand()
       memoryLimit("Memory limit of the model, e.g. 40GiB; if the model does not fit, the report lists changes that "
                   "would make it fit",
                   category, subcommand),
-      most("largest", cl::desc("How many buffers and kernels to list (default 10)"), cl::value_desc("number"),
+      most("largest", cl::desc("Maximum number of buffers and kernels to list (default 10)"), cl::value_desc("number"),
            cl::init(10), cl::cat(category), cl::sub(subcommand)),
       sweepTables("memory-tables",
-                  cl::desc("Tables with all plans side by side: memory at the peak of each phase, and what one block "
+                  cl::desc("Tables that compare all plans: memory at the peak of each phase, and what one block "
                            "keeps for the backward pass"),
                   cl::cat(category), cl::sub(subcommand)),
       bestCheckpoint("best-checkpoint",
                      cl::desc("Plan every --checkpoint, and list the one that takes the least memory, its two "
-                              "neighbours, and none"),
+                              "neighbours, and no recomputation"),
                      cl::cat(category), cl::sub(subcommand)),
       timeline(category, subcommand), links(category, subcommand),
       ranks("ranks", cl::desc("Number of ranks; memory and work are those of one of them (default 1)"),

@@ -30,8 +30,8 @@ ProfileFlags::ProfileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
               cl::desc("Columns of the tables of --profile, in this order, instead of those that fit 120 characters; "
                        "all adds nsys' Med and StdDev, and a name that is unknown lists the known ones"),
               cl::value_desc("name,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
-      largest("largest", cl::desc("How many rows each table of --profile has (default all)"), cl::value_desc("number"),
-              cl::init(0), cl::cat(category), cl::sub(subcommand)),
+      largest("largest", cl::desc("Maximum number of rows of each table of --profile (default all)"),
+              cl::value_desc("number"), cl::init(0), cl::cat(category), cl::sub(subcommand)),
       roofline("roofline",
                cl::desc("With --profile: compare the rates of each command with those of a large GEMM and a large "
                         "copy, measured now; the command that loses the most time comes first"),

@@ -30,8 +30,8 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
                           "(default 0: keep all)"),
                  cl::value_desc("layers"), cl::cat(category), cl::sub(subcommand)),
       memoryBudget("memory-budget",
-                   cl::desc("Memory that the program may need, e.g. 30GiB, or auto: of the device. The backward pass "
-                            "computes as few activations again as fit, those first that take the least time per byte"),
+                   cl::desc("Maximum memory of the program, e.g. 30GiB, or auto: that of the device. The backward pass "
+                            "recomputes the smallest share of activations that fits, the cheapest per byte first"),
                    cl::value_desc("size"), cl::cat(category), cl::sub(subcommand)),
       pipeline("pipeline-options",
                cl::desc("More options of --cs336-pipeline, which cs336-opt --help lists: 'merge-gemms=false'"),
