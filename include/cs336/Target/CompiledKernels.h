@@ -58,11 +58,12 @@ struct KernelImplementation {
 struct CompiledKernel {
   /// CPU: one. CUDA: one per text; architectures that share a text share its implementation.
   llvm::SmallVector<KernelImplementation, 1> implementations;
-  /// CPU: the number of rows, and the fewest rows that are worth a thread.
+  /// CPU: the number of rows, and the smallest number of rows for which a thread is used.
   int64_t rows = 1, grain = 1;
   /// CPU: workspace per thread in bytes, aligned to a cache line.
   int64_t threadBytes = 0;
-  /// Alignment in bytes of the address of element 0 of each operand. Empty for that of the elements.
+  /// Alignment in bytes of the address of element 0 of each operand. If empty, operands have the alignment of their
+  /// elements.
   llvm::SmallVector<int64_t, 0> alignments = {};
 
   /// Returns the bytes of a launch's workspace, which is large enough for every implementation; 0 for none.

@@ -18,7 +18,7 @@
 namespace cs336 {
 
 struct CUDAOptions {
-  /// If true, a kernel that no schedule accepts is an error. Otherwise the kernel is left out, and a remark and a
+  /// If true, a kernel that no schedule accepts is an error. Otherwise the kernel is omitted, and a remark and a
   /// comment in the text give the reason.
   bool requireAll = false;
 };
@@ -37,7 +37,7 @@ namespace cuda {
 /// The schedule of one part of a kernel.
 struct SelectedSchedule {
   std::string name;
-  /// The choices of the schedule, by name; null if it has none, or is to choose by itself.
+  /// The parameters of the schedule, by name; null if it has none, or if it chooses them itself.
   mlir::DictionaryAttr parameters;
 };
 
@@ -46,7 +46,7 @@ using ScheduleSelection = llvm::SmallVector<SelectedSchedule, 1>;
 
 /// One text of a kernel.
 struct CUDAImplementation {
-  /// The architectures that share it, of those that the text was emitted for.
+  /// The architectures that share this text, among those for which text was emitted.
   llvm::SmallVector<std::string> architectures;
   /// A translation unit: the part of `emitCUDA`'s text for this kernel.
   std::string text;
@@ -75,8 +75,8 @@ struct CUDAKernel {
 } // namespace cuda
 
 /// Returns the texts of every kernel that the module launches, in the module's order, for these architectures. Without
-/// architectures, there is one text per kernel, which all can run. Fails with a diagnostic if no schedule accepts a
-/// kernel.
+/// architectures, there is one text per kernel, which runs on all architectures. Fails with a diagnostic if no schedule
+/// accepts a kernel.
 mlir::FailureOr<std::vector<cuda::CUDAKernel>> emitCUDAKernels(mlir::ModuleOp module,
                                                                llvm::ArrayRef<std::string> architectures);
 

@@ -38,17 +38,17 @@ struct DeviceKernel {
   unsigned numInputs;
   /// The outputs to write.
   llvm::SmallVector<unsigned, 8> outputs;
-  /// Returns whether a launch writes an output over an input that rows of it are computed from, so that a whole row
-  /// must be read first.
+  /// True if a launch writes an output over an input from whose rows it is computed, so that a whole row must be read
+  /// before it is written.
   bool overwritesRows = false;
-  /// Parameters that were selected for the schedule, by name; null if it chooses by itself.
+  /// Parameters that were selected for the schedule, by name; null if the schedule chooses them.
   mlir::DictionaryAttr parameters = {};
 
   /// The least alignment of storage.
   static constexpr int64_t storageAlignment = 16;
 
   /// Reads a whole kernel, and builds its linalg form at the builder's insertion point. Fails with a diagnostic if it
-  /// has none. The alignments are those of storage; callers that have launches with views lower them.
+  /// has no linalg form. The alignments are those of storage; callers lower them for launches with views.
   static mlir::FailureOr<DeviceKernel> read(exec::KernelOp kernel, mlir::OpBuilder &builder);
 
   /// Returns the name of a function parameter: `in0`, `in1`, …, `out0`, ….
@@ -71,10 +71,11 @@ public:
   virtual void collectDeviceSources(DeviceSources &sources) const = 0;
   /// Returns one sentence for the comment above the kernel: the work of a thread.
   virtual std::string describe() const = 0;
-  /// Returns the parameters that were chosen, with which the schedule would make the same kernel again; null if there
-  /// is nothing to choose.
+  /// Returns the chosen parameters, with which the schedule gives the same kernel again; null if the schedule has no
+  /// parameters.
   virtual mlir::DictionaryAttr getParameters() const { return {}; }
-  /// Returns lines of that comment that describe the operands together, where one line per operand would be too many.
+  /// Returns lines for the comment above the kernel that describe all operands together, if one line per operand would
+  /// be too long.
   virtual std::string describeOperands() const { return ""; }
   /// Writes the functions.
   virtual void emit(llvm::raw_ostream &os) const = 0;
@@ -84,7 +85,7 @@ public:
 std::unique_ptr<ScheduledKernel> requireGrid(std::unique_ptr<ScheduledKernel> kernel, std::string &whyNot,
                                              llvm::StringRef reason = "needs more blocks than a grid has");
 
-/// One way of running kernels: states what it accepts, and writes the text of what it accepted.
+/// One way of running kernels: accepts or rejects a kernel, and writes the text of the kernels that it accepts.
 class KernelSchedule {
 public:
   virtual ~KernelSchedule() = default;
@@ -97,13 +98,14 @@ public:
   virtual std::unique_ptr<ScheduledKernel> schedule(const DeviceKernel &kernel, std::string &whyNot) const = 0;
 };
 
-/// Creates the schedule of attention and its gradient, without scores in memory. See AttentionSchedule.cpp.
+/// Creates the schedule of attention and its gradient, which does not store scores in memory. See
+/// AttentionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createAttentionSchedule(const TargetDescription &target);
 
 /// Creates the schedule of attention for the tensor cores and copies of sm_90a. See WarpgroupAttentionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createWarpgroupAttentionSchedule(const TargetDescription &target);
 
-/// Creates the schedule of attention without tiles, of any sizes and in float64. See PlainAttentionSchedule.cpp.
+/// Creates the schedule of attention without tiles, for any sizes, also in float64. See PlainAttentionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createPlainAttentionSchedule();
 
 /// Creates the schedule with one grid for a kernel that does the same work on many buffers. See BatchedSchedule.cpp.
@@ -129,7 +131,7 @@ std::unique_ptr<KernelSchedule> createRowReductionSchedule();
 /// SerialReductionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createSerialReductionSchedule();
 
-/// Creates the schedule that adds many rows to those of a table that the kernel computes. See
+/// Creates the schedule that adds many rows to the rows of a table that the kernel computes. See
 /// BucketedScatterSchedule.cpp.
 std::unique_ptr<KernelSchedule> createBucketedScatterSchedule();
 

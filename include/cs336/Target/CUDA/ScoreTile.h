@@ -35,7 +35,7 @@ struct ScoreTile {
 struct TileMemory {
   /// "forward"; or "queries" and "keys" of the gradient: dQ, and dK and dV.
   llvm::StringRef function;
-  /// Bytes of dynamic shared memory with as few tiles as the function works with.
+  /// Bytes of dynamic shared memory with the smallest number of tiles with which the function works.
   int64_t requiredBytes;
 };
 

@@ -17,7 +17,7 @@
 
 namespace cs336::cuda {
 
-/// Limits and instructions of the GPUs of one architecture. Schedules choose by them.
+/// Limits and instructions of the GPUs of one architecture. Schedules use them to choose their parameters.
 struct TargetDescription {
   /// "sm_90a". A name with a letter at its end has instructions that only this version, or this family, has.
   llvm::StringLiteral name;
@@ -38,8 +38,8 @@ struct TargetDescription {
   bool hasWgmma;
 };
 
-/// The limits that code for every architecture from 8.0 on keeps to. Its numbers of blocks suit an H200, on which they
-/// were measured.
+/// The limits for code that runs on every architecture from 8.0 on. The numbers of blocks were measured on an H200, and
+/// suit it.
 inline constexpr TargetDescription portableTarget{"portable", 132, 99 * 1024, 64 * 1024, 100 * 1024,
                                                   48,         16,  false,     false};
 
@@ -49,8 +49,8 @@ const TargetDescription &getTarget(llvm::StringRef architecture);
 /// Sets the architectures that the module's kernels are compiled for, as the attribute `exec.architectures`.
 void setArchitectures(mlir::ModuleOp module, llvm::ArrayRef<std::string> architectures);
 
-/// Returns these architectures; none if the module has no such attribute, which stands for `portableTarget`. Fails with
-/// a diagnostic if the attribute is not an array of names.
+/// Returns the architectures of the module; none if it has no such attribute, which stands for `portableTarget`. Fails
+/// with a diagnostic if the attribute is not an array of names.
 mlir::FailureOr<std::vector<std::string>> getArchitectures(mlir::ModuleOp module);
 
 } // namespace cs336::cuda

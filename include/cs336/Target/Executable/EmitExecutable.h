@@ -25,8 +25,8 @@ namespace cs336 {
 mlir::FailureOr<std::vector<uint8_t>> emitExecutable(mlir::ModuleOp module, const CompiledKernels &kernels);
 
 /// Returns the program of such a file before its kernels are compiled: variables, entries with their commands and
-/// memory plans, and kernels with names alone. Launches have the workspaces of the plan. It cannot be loaded. Fails
-/// like `emitExecutable`.
+/// memory plans, and kernels that have only names. Launches have the workspaces of the plan. The program cannot be
+/// loaded. Fails like `emitExecutable`.
 mlir::FailureOr<format::ExecutableT> describeProgram(mlir::ModuleOp module, Target target);
 
 } // namespace cs336

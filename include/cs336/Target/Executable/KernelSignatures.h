@@ -23,9 +23,9 @@
 
 namespace cs336 {
 
-/// Describes kernels of a module for the runtime, which checks every launch of an executable against it. Kernels are
-/// compiled for the launches of their module: an output may be written over an input only if one of these launches does
-/// so, and integers must be in the ranges that they have in one of these launches.
+/// Describes kernels of a module for the runtime, which compares every launch of an executable with the description.
+/// Kernels are compiled for the launches of their module: an output may be written over an input only if one of these
+/// launches does so, and integers must be in the ranges that they have in one of these launches.
 class KernelSignatures {
 public:
   /// The module's entries must be verified.
@@ -43,7 +43,7 @@ private:
   void addRanges(exec::LaunchOp launch, mlir::ArrayRef<mlir::IntegerValueRange> operands);
   void describeRanges(exec::KernelOp kernel, format::SignatureT &signature) const;
 
-  /// Per kernel: pairs of an output and an input that have the same buffer in one launch.
+  /// For each kernel: pairs of an output and an input that have the same buffer in one launch.
   llvm::StringMap<std::set<std::pair<unsigned, unsigned>>> writtenOver;
   /// Per kernel: the different ranges of its launches, with their positions.
   llvm::StringMap<std::map<Ranges, uint32_t>> ranges;

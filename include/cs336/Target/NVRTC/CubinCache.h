@@ -25,7 +25,8 @@ public:
 
   llvm::StringRef getFolder() const { return files.getFolder(); }
 
-  /// Returns the key of the machine code that `compiler` generates for `text`. Lines that are comments do not count.
+  /// Returns the key of the machine code that `compiler` generates for `text`. The key does not depend on lines that
+  /// are comments.
   static std::string getKey(const NVRTC &compiler, llvm::StringRef text, llvm::StringRef architecture);
 
   std::optional<Cubin> find(llvm::StringRef key) const;

@@ -41,8 +41,8 @@ public:
   /// empty `toolkit` it searches, in order: $CUDA_HOME, the wheels of a Python virtual environment ($VIRTUAL_ENV),
   /// those beside the installed Python package, and /usr/local/cuda. Fails with the places that were searched.
   static llvm::Expected<NVRTC> load(llvm::StringRef toolkit = "");
-  /// Returns the library that `load` would load, its size and its time of modification: another version differs in one
-  /// of them. Loads nothing.
+  /// Returns the path of the library that `load` would load, its size and its time of modification, without loading it.
+  /// Another version differs in one of them.
   static llvm::Expected<std::string> identify(llvm::StringRef toolkit = "");
 
   /// Returns the version, such as "13.0".

@@ -18,17 +18,14 @@
 
 namespace cs336::runtime {
 
-/// Writes the session's variables of the set. A .safetensors file also gets
-/// notes on what the bits of results depend on: on the CPU, the number of
-/// threads. Tensors are whole, also those of sharded variables: every rank must
-/// make this call if the set has any, each with a path of its own. Returns the
-/// errors of WriteTensors.
+/// Writes the session's variables of the set. A .safetensors file also gets notes on settings that change the bits of
+/// results: on the CPU, the number of threads. Tensors are whole, also those of sharded variables. If the set has
+/// sharded variables, every rank must make this call, each with its own path. Returns the errors of WriteTensors.
 absl::Status SaveCheckpoint(const Session &session, absl::string_view path,
                             VariableSet set = VariableSet::kParametersAndState);
 
-/// Returns a sentence on why steps after a checkpoint with these notes have
-/// other bits in this session than in the one that wrote it; empty if no reason
-/// is known.
+/// Returns a sentence with the reason why steps after a checkpoint with these notes give other bits in this session
+/// than in the session that wrote it; empty if no reason is known.
 std::string ExplainOtherBits(const FileNotes &notes, const Session &session);
 
 } // namespace cs336::runtime

@@ -68,8 +68,8 @@ public:
   /// Ends the group with this failure of the caller's rank, unless it has ended.
   /// Every rank gets the first failure.
   virtual void Fail(const absl::Status &failure) = 0;
-  /// Notes how many collectives this rank has begun on its device. The failure of
-  /// a group in which a rank waits too long names the ranks that are behind.
+  /// Notes how many collectives this rank has begun on its device. If a rank waits too long, the failure of the group
+  /// names the ranks that have begun fewer collectives than others.
   virtual void NoteProgress(int64_t collectives) = 0;
 };
 

@@ -41,8 +41,8 @@ class PreparedCommand {
 public:
   virtual ~PreparedCommand();
   virtual absl::Status Execute() = 0;
-  /// Returns the first error of earlier executions, after a wait for the device.
-  /// Values that the device has computed since that error are meaningless.
+  /// Returns the first error of earlier executions. Call it after a wait for the device. Values that the device has
+  /// computed since the error are meaningless.
   virtual absl::Status Outcome() const { return absl::OkStatus(); }
 };
 
@@ -58,7 +58,7 @@ class DeviceMark {
 public:
   virtual ~DeviceMark();
 
-  /// Moves the mark behind all work that was enqueued so far.
+  /// Moves the mark after all work that was enqueued so far.
   virtual absl::Status Record() = 0;
   /// Waits until the device has reached the point that Record() marked last.
   /// Returns at once if there is none.
@@ -98,9 +98,8 @@ public:
   virtual std::string Description() const = 0;
   virtual DeviceMemory &memory() = 0;
 
-  /// Does the initialization that the first commands would otherwise wait for.
-  /// Optional. Errors are not reported here: the same step fails again when a
-  /// command needs it.
+  /// Performs the initialization that the first commands would otherwise wait for. Optional. It does not report errors:
+  /// the same initialization fails again when a command needs it.
   virtual void WarmUp() = 0;
 
   /// Loads the executable's kernels. Returns FAILED_PRECONDITION if they were
@@ -131,8 +130,8 @@ public:
   virtual void SetWorkspace(void *workspace) = 0;
 
   /// Combines all commands of an entry into one. `infos` describes them in the same order. Each execution records
-  /// `begin` before the first command and `end` behind the last, so that the time between them has no launch by the
-  /// host if the commands are launched together. All arguments must outlive the result. Called after SetWorkspace().
+  /// `begin` before the first command and `end` after the last. If the commands are launched together, the time between
+  /// them does not include a launch by the host. All arguments must outlive the result. Called after SetWorkspace().
   virtual absl::StatusOr<std::unique_ptr<PreparedCommand>>
   PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands, absl::Span<const CommandInfo> infos,
                   DeviceMark &begin, DeviceMark &end) = 0;
@@ -150,8 +149,7 @@ public:
   /// Waits for all enqueued work and returns its first error.
   virtual absl::Status Synchronize() = 0;
 
-  /// Tell tools to begin and to end recording, if they wait for that. Do not wait
-  /// for the device.
+  /// Tell tools to begin and to end recording, if they wait for this call. Do not wait for the device.
   virtual absl::Status StartTools() { return absl::OkStatus(); }
   virtual absl::Status StopTools() { return absl::OkStatus(); }
 

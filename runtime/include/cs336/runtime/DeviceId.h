@@ -22,7 +22,7 @@ enum class DeviceKind : uint8_t { kCpu, kCuda };
 struct DeviceId {
   DeviceKind kind = DeviceKind::kCpu;
   int ordinal = 0; // Among the devices of its kind, in the driver's order.
-  /// True for "cuda:0", false for "cuda", which is another GPU on each rank.
+  /// True for "cuda:0"; false for "cuda", which stands for a different GPU on each rank.
   bool has_ordinal = false;
 
   friend bool operator==(const DeviceId &a, const DeviceId &b) { return a.kind == b.kind && a.ordinal == b.ordinal; }
@@ -35,8 +35,8 @@ absl::StatusOr<DeviceId> ParseDevice(absl::string_view text);
 /// Returns text such as "cpu" or "cuda:0".
 std::string ToString(DeviceId device);
 
-/// Returns the device of a rank: the GPU with the number `local_rank`, the rank
-/// among those of its host, unless `device` has a number of its own.
+/// Returns the device of a rank. If `device` is a GPU without a number, it is the GPU with the number `local_rank`,
+/// which is the rank among the ranks of its host.
 DeviceId DeviceOfRank(DeviceId device, int local_rank);
 
 } // namespace cs336::runtime

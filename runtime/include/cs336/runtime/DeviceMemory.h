@@ -63,11 +63,10 @@ public:
   virtual bool is_host() const = 0;
   /// Returns the bytes that could be allocated now.
   virtual absl::StatusOr<int64_t> AvailableBytes() const = 0;
-  /// Returns the bytes that are in use now and were available when this object
-  /// was created, by the device's own count.
+  /// Returns the bytes that are in use now and were available when this object was created, as the device reports them.
   virtual absl::StatusOr<int64_t> UsedBytes() const = 0;
-  /// Returns the bytes that were in use when this object was created, by anyone.
-  /// 0 for the host's memory, which has no count of its own.
+  /// Returns the bytes that were in use when this object was created, by this process and all others. 0 for the host's
+  /// memory, for which they are not counted.
   virtual int64_t BytesBefore() const = 0;
 
   /// Allocates memory with undefined content. `alignment` is a power of two.

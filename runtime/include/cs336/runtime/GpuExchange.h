@@ -21,7 +21,8 @@ enum class GpuExchange : uint8_t {
   /// kPeers if all GPUs of the group can access each other's memory, else kNccl.
   kAuto,
   kNccl,
-  /// GPUs read and write each other's memory; NCCL does what they cannot. FAILED_PRECONDITION if they have no access.
+  /// GPUs read and write each other's memory. NCCL runs the collectives that do not support this. FAILED_PRECONDITION
+  /// if a GPU cannot access the memory of another.
   kPeers,
 };
 

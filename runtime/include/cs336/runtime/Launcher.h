@@ -29,19 +29,16 @@ struct LaunchOptions {
   absl::Duration grace = absl::Seconds(5);
 };
 
-/// Runs a command as the ranks of a group on this host and waits for them. Each
-/// finds its place in its environment: see ReadRankEnvironment(). The cores are
-/// divided among the ranks; ranks share cores only if there are fewer. Each line that a rank prints
-/// gets "rank R: " before it.
+/// Runs a command as the ranks of a group on this host and waits for them. Each rank reads its number from its
+/// environment: see ReadRankEnvironment(). The cores are divided among the ranks; ranks share cores only if there are
+/// fewer cores than ranks. "rank R: " is added before each line that a rank prints.
 ///
-/// SIGINT, SIGTERM and SIGHUP are passed on; a second one kills the ranks. A
-/// rank that fails ends all. If this process is killed, so are the ranks.
+/// SIGINT, SIGTERM and SIGHUP are forwarded to the ranks; a second signal kills the ranks. If a rank fails, all ranks
+/// are ended. If this process is killed, the ranks are killed too.
 ///
-/// Returns the first failure, with how ranks ended: CANCELLED for a signal,
-/// NOT_FOUND or PERMISSION_DENIED if the program cannot be run,
-/// RESOURCE_EXHAUSTED if there are too many open files, or too little memory.
-/// Call it from the main thread of a
-/// program that has no handlers of these signals.
+/// Returns the first failure, and states how each rank ended: CANCELLED for a signal, NOT_FOUND or PERMISSION_DENIED if
+/// the program cannot be run, RESOURCE_EXHAUSTED if there are too many open files, or too little memory. Call it from
+/// the main thread of a program that has no handlers of these signals.
 absl::Status LaunchRanks(const LaunchOptions &options);
 
 } // namespace cs336::runtime

@@ -48,7 +48,7 @@ using GetVariable = absl::FunctionRef<const char *(const char *name)>;
 /// missing, malformed or out of range.
 absl::StatusOr<std::optional<RankEnvironment>> ReadRankEnvironment(GetVariable get);
 
-/// The same for the variables of this process.
+/// Does the same with the environment variables of this process.
 absl::StatusOr<std::optional<RankEnvironment>> ReadRankEnvironment();
 
 /// Returns `NAME=VALUE` for each variable from which ReadRankEnvironment() reads

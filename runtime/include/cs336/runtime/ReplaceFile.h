@@ -29,9 +29,9 @@ struct TemporaryFile {
 };
 
 struct ReplaceFileOptions {
-  /// Return only when the new contents would survive a loss of power. If false,
-  /// the file may be lost or incomplete after one. This suits files that readers
-  /// check and can recreate, such as those of a cache.
+  /// If true, ReplaceFile returns only when the new contents would survive a loss of power. If false, the file may be
+  /// lost or incomplete after a loss of power. This suits files that readers check and can recreate, such as those of a
+  /// cache.
   bool durable = true;
 };
 
@@ -52,7 +52,7 @@ struct ReplaceFileOptions {
 absl::Status ReplaceFile(absl::string_view path, absl::FunctionRef<absl::Status(const TemporaryFile &)> write,
                          ReplaceFileOptions options = {});
 
-/// As above. The contents are the concatenated pieces.
+/// Does the same with the concatenated pieces as the contents.
 absl::Status ReplaceFile(absl::string_view path, absl::Span<const absl::string_view> pieces,
                          ReplaceFileOptions options = {});
 

@@ -40,21 +40,19 @@ struct SessionOptions {
   /// The most bytes that the session may allocate on its device; 0 stands for
   /// the available bytes.
   int64_t memory_limit_bytes = 0;
-  /// Fill the entry's inputs and the arena, which also holds outputs, before
-  /// each run with bytes that are NaN in every float type. Values that are read
-  /// before they are written, or never written, then show. For finding compiler
-  /// bugs; costs one pass over that memory.
+  /// Fill the entry's inputs and the arena, which also holds outputs, before each run with bytes that are NaN in every
+  /// float type. NaN in results then shows values that are read before they are written, or never written. Use it to
+  /// find compiler bugs; it costs one pass over this memory.
   bool poison_memory = false;
-  /// Run each entry on a GPU as a CUDA graph. If false, its commands are launched
-  /// one by one in the same order, with NVTX ranges around them (domain "cs336":
-  /// entry, phase, layer, operation), for tools that show no ranges in graphs,
-  /// such as Nsight Systems and Nsight Compute. The results are the same bits.
-  /// INVALID_ARGUMENT on the CPU, which has no graphs.
+  /// Run each entry on a GPU as a CUDA graph. If false, its commands are launched one by one in the same order, with
+  /// NVTX ranges around them (domain "cs336": entry, phase, layer, operation), for tools that do not show ranges in
+  /// graphs, such as Nsight Systems and Nsight Compute. The results are bitwise the same. INVALID_ARGUMENT on the CPU,
+  /// which has no graphs.
   bool use_graphs = true;
-  /// The way in which ranks on GPUs exchange data. INVALID_ARGUMENT on the CPU for another one than kAuto.
+  /// The way in which ranks on GPUs exchange data. On the CPU, values other than kAuto are INVALID_ARGUMENT.
   GpuExchange exchange = GpuExchange::kAuto;
-  /// Runs collectives; null stands for a group of one rank. It must have as many
-  /// ranks as the program was compiled for.
+  /// The group that runs collectives; null stands for a group of one rank. It must have the number of ranks for which
+  /// the program was compiled.
   std::shared_ptr<Communicator> communicator;
 };
 
@@ -80,7 +78,7 @@ enum class VariableSet { kParameters, kParametersAndState };
 
 struct LoadOptions {
   VariableSet set = VariableSet::kParametersAndState;
-  /// Accept tensors that have the name of no variable.
+  /// Ignore tensors whose names are not names of variables, instead of returning an error.
   bool ignore_extra = false;
 };
 
@@ -88,20 +86,18 @@ struct LoadOptions {
 struct SessionMemory {
   /// The bytes that the session allocated: those of the plan, and alignment.
   int64_t allocated = 0;
-  /// The bytes that came into use since the session created its stream, by the
-  /// device's own count. This includes the code of kernels, captured graphs, the
-  /// driver's granularity, and other users of the device at the same time.
+  /// The bytes that came into use since the session created its stream, as the device reports them. This includes the
+  /// code of kernels, captured graphs, the driver's granularity, and other users of the device at the same time.
   int64_t used = 0;
   /// The bytes that are still available.
   int64_t available = 0;
 
-  /// The bytes that were in use before, by the same count: the context of this
-  /// process, and all other users of the device. 0 for the host's memory.
+  /// The bytes that the device reported as used before: the context of this process, and all other users of the device.
+  /// 0 for the host's memory.
   int64_t before = 0;
-  /// Parts of `used` that no plan has, counted while the session was created:
-  /// code and constants of the program's kernels; what other libraries hold, such
-  /// as cuBLASLt's kernels; captured graphs; and what the device adds to
-  /// allocations. Not negative: other users may give memory back meanwhile.
+  /// Unplanned parts of `used`, counted while the session was created: code and constants of the program's kernels;
+  /// memory of other libraries, such as cuBLASLt's kernels; captured graphs; and the bytes that the device adds to
+  /// allocations. They are never negative, even if other users release memory at the same time.
   int64_t kernels = 0, libraries = 0, graphs = 0, rounding = 0;
 };
 
@@ -156,7 +152,7 @@ public:
   /// the next run, or by Prepare(). Integer state counts steps: returns
   /// INVALID_ARGUMENT, without an effect, if an element is negative.
   absl::Status SetVariable(absl::string_view name, const TensorView &value, Placement placement = Placement::kHost);
-  /// Returns a copy of a variable or a named view. A collective if it is sharded.
+  /// Returns a copy of a variable or a named view. If the variable is sharded, the call is a collective.
   absl::StatusOr<Tensor> GetVariable(absl::string_view name) const;
   /// Returns a variable or a named view in the device's memory, valid while the
   /// session lives. Call Synchronize() before other code reads or writes it, and
@@ -172,9 +168,8 @@ public:
   /// Returns an error and changes nothing if names are missing or extra, if types
   /// differ (the error lists them), or if a counter is negative.
   absl::Status LoadVariables(const TensorMap &tensors, const LoadOptions &options = {});
-  /// Returns copies of the variables of the set by their checkpoint names.
-  /// Returns FAILED_PRECONDITION if a variable has no value yet. A collective if a
-  /// variable of the set is sharded.
+  /// Returns copies of the variables of the set by their checkpoint names. Returns FAILED_PRECONDITION if a variable
+  /// has no value yet. If a variable of the set is sharded, the call is a collective.
   absl::StatusOr<TensorMap> SaveVariables(VariableSet set = VariableSet::kParametersAndState) const;
 
   /// Runs the entry "prepare", which computes derived values, if there is one.

@@ -29,9 +29,8 @@ public:
   /// RESOURCE_EXHAUSTED if the host does not have that much.
   static absl::StatusOr<Storage> Allocate(int64_t bytes, int64_t alignment = kAlignment);
 
-  /// As Allocate(), but reserves whole pages, each of which the system provides
-  /// when it is first touched. For memory that is not needed at once and that
-  /// all threads write before they read it.
+  /// Like Allocate(), but reserves whole pages, each of which the system provides at its first access. It suits memory
+  /// that is not needed at once, and that all threads write before they read it.
   static absl::StatusOr<Storage> Reserve(int64_t bytes);
 
   void *data() const { return data_.get(); }

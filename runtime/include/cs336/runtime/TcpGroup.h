@@ -31,14 +31,13 @@ struct RendezvousOptions {
   int size = 1;
   std::string token;
   absl::Duration timeout = kDefaultRankTimeout;
-  /// Is called with the first failure, by another thread; may be null.
+  /// Called with the first failure, on another thread; may be null.
   std::function<void(const absl::Status &)> on_failure;
 };
 
-/// The point where the ranks of a group meet, and learn of each other's end. A
-/// thread serves the connections. It admits only processes that know the token.
-/// The group fails if a rank does not arrive, ends without leaving, is silent
-/// for the timeout, or reports an error: all ranks then get the first failure.
+/// The server to which the ranks of a group connect, and which tells them when a rank has ended. A thread serves the
+/// connections. It admits only processes that send the token. The group fails if a rank does not arrive, ends without
+/// leaving, is silent for the timeout, or reports an error: all ranks then get the first failure.
 class Rendezvous {
 public:
   /// Starts to listen. Errors: UNAVAILABLE if the address or the port cannot be
@@ -57,12 +56,11 @@ public:
 /// Collectives wait up to `timeout` for a rank that sends nothing. They send
 /// parts of each rank's block directly to the rank that reduces them.
 ///
-/// Each rank's thread sends signs of life. An error of a collective names the
-/// rank that caused it and ends the group on all ranks.
+/// A thread of each rank sends heartbeats. An error of a collective names the rank that caused it and ends the group on
+/// all ranks.
 ///
-/// Errors: DEADLINE_EXCEEDED with the ranks that are missing, UNAVAILABLE if
-/// the rendezvous cannot be reached, INVALID_ARGUMENT if it refuses this rank,
-/// RESOURCE_EXHAUSTED if there are too many open files, or too little memory.
+/// Errors: DEADLINE_EXCEEDED with the ranks that are missing, UNAVAILABLE if the rendezvous cannot be reached,
+/// INVALID_ARGUMENT if it rejects this rank, RESOURCE_EXHAUSTED if there are too many open files, or too little memory.
 absl::StatusOr<std::unique_ptr<Communicator>> JoinTcpGroup(const RankEnvironment &environment,
                                                            absl::Duration timeout = kDefaultRankTimeout);
 
