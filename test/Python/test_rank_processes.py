@@ -145,7 +145,7 @@ def test_stopped_rank(run: Run, rank: int) -> None:
     text = run.end()
     assert run.process.returncode == 1
     error = next(line for line in text.splitlines() if f"rank {1 - rank}: cs336-run: error" in line)
-    assert f"waited 2s for rank {rank}" in error or f"no sign of life from rank {rank} for 2s" in error
+    assert f"waited 2s for rank {rank}" in error or f"no heartbeat from rank {rank} for 2s" in error
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -335,7 +335,7 @@ def test_dropped_link(tmp_path: Path, programs: list[str]) -> None:
     subprocess.run([*enter, *set_link, "0"], check=True)
     text = run.end()
     assert run.process.returncode == 1
-    assert "no sign of life from rank" in text or "waited 2s for rank" in text
+    assert "no heartbeat from rank" in text or "waited 2s for rank" in text
     assert not any(is_running(pid) for pid in ranks)
 
 

@@ -112,8 +112,8 @@ TEST_F(NcclGroupTest, WorkThatNeverEndsIsGivenUp) {
     bool is_ok = session.ok() && Run(**session).ok();
     fake.is_busy = true;
     nccl.abort_ends_work = false;
-    ranks->handler(absl::DeadlineExceededError("no sign of life from rank 1 for 30s"));
-    is_ok = is_ok && (*session)->Synchronize().message().find("no sign of life from rank 1") != std::string::npos;
+    ranks->handler(absl::DeadlineExceededError("no heartbeat from rank 1 for 30s"));
+    is_ok = is_ok && (*session)->Synchronize().message().find("no heartbeat from rank 1") != std::string::npos;
     session->reset();
     is_ok = is_ok && fake.allocated_bytes != 0;
     std::_Exit(is_ok ? 0 : 1);

@@ -132,7 +132,7 @@ void ControlLink::Tick() {
   // The rendezvous ends the group in this time if a rank is silent. It is itself silent if it is stopped.
   if (!has_ended_ && last_heard_ + 2 * timeout_ < absl::Now())
     Fail(absl::DeadlineExceededError(
-        absl::StrCat("no sign of life from ", Where(environment_), " for ", absl::FormatDuration(2 * timeout_))));
+        absl::StrCat("no heartbeat from ", Where(environment_), " for ", absl::FormatDuration(2 * timeout_))));
   stream_->Send(AliveMessage(progress_));
   timer_.expires_after(absl::ToChronoMilliseconds(AliveInterval(timeout_)));
   timer_.async_wait([this](asio::error_code error) {

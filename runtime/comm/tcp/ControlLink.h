@@ -28,7 +28,7 @@
 
 namespace cs336::runtime {
 
-/// A rank's connection to the rendezvous. A thread sends signs of life, and
+/// A rank's connection to the rendezvous. A thread sends heartbeats, and
 /// receives the failure of the group.
 class ControlLink {
 public:
@@ -59,7 +59,7 @@ public:
   /// there is one.
   void Report(const absl::Status &failure);
 
-  /// Sends this number with the next signs of life, see
+  /// Sends this number with the next heartbeats, see
   /// Communicator::NoteProgress().
   void NoteProgress(int64_t collectives) { progress_ = collectives; }
 
@@ -68,7 +68,7 @@ private:
 
   void Receive();
   void Handle(const nlohmann::json &message);
-  /// Sends a sign of life, and checks that of the rendezvous.
+  /// Sends a heartbeat, and checks that of the rendezvous.
   void Tick();
   void Fail(absl::Status failure);
 

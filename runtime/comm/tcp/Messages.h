@@ -53,7 +53,7 @@ nlohmann::json FailureMessage(const absl::Status &failure);
 /// Returns OK for any other message.
 absl::Status ReadFailureMessage(const nlohmann::json &message);
 
-/// A sign of life, which both sides send. A rank adds how many collectives it has
+/// A heartbeat, which both sides send. A rank adds how many collectives it has
 /// begun on its device.
 nlohmann::json AliveMessage(int64_t progress = 0);
 /// Returns nothing for any other message.
@@ -65,7 +65,7 @@ bool IsLeaveMessage(const nlohmann::json &message);
 nlohmann::json EndMessage();
 bool IsEndMessage(const nlohmann::json &message);
 
-/// Returns the time between two signs of life.
+/// Returns the time between two heartbeats.
 absl::Duration AliveInterval(absl::Duration timeout);
 
 } // namespace cs336::runtime

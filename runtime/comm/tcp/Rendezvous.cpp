@@ -231,7 +231,7 @@ private:
         silent.push_back(absl::StrCat("rank ", rank));
     }
     if (!silent.empty())
-      End(absl::DeadlineExceededError(absl::StrCat("no sign of life from ", absl::StrJoin(silent, ", "), " for ",
+      End(absl::DeadlineExceededError(absl::StrCat("no heartbeat from ", absl::StrJoin(silent, ", "), " for ",
                                                    absl::FormatDuration(options_.timeout))));
     else if (!missing.empty() && begin_ + options_.timeout < now)
       End(DescribeMissing(missing));
