@@ -263,9 +263,8 @@ def CS336_EmbeddingOp : CS336_Op<"embedding", [Differentiable, Cost, Fusible, In
         y[…, :] = table[ids[…], :]
 
     table: [rows, d] of floats, ids: […] of integers, y: […, d] with the table's element type. The ids must be in
-    `[0, rows)`. `cs336-bound-indices` makes sure of that in one of three ways. It proves the range, or it gives an
-    input the bound (`cs336.bound`) that the runtime checks before a run, or it inserts a check that runs with the
-    program.
+    `[0, rows)`. `cs336-bound-indices` ensures this in one of three ways: it proves the range, it adds a bound to an
+    input (`cs336.bound`), which the runtime checks before a run, or it inserts a check that runs with the program.
 
     ```mlir
     %x = cs336.embedding %table, %ids : tensor<97x64xf32>, tensor<3x32xi64> -> tensor<3x32x64xf32>
@@ -283,7 +282,8 @@ def CS336_EmbeddingGradOp : CS336_Op<"embedding_grad", [Cost, Fusible, Indexing]
         result[v, :] = Σ gradient[position, :] over all positions with ids[position] = v
 
     The adjoint of `embedding`. ids: […] of integers, gradient: […, d], result: [rows, d] with the element type of the
-    gradient. Rows that no index selects are 0. The sum follows ascending positions, so that two runs agree to the bit.
+    gradient. Rows that no index selects are 0. The sum follows ascending positions, so that two runs give bitwise equal
+    results.
 
     ```mlir
     %dtable = cs336.embedding_grad %ids, %dx : tensor<3x32xi64>, tensor<3x32x64xf32> -> tensor<97x64xf32>

@@ -174,11 +174,12 @@ def Exec_WaitOp : Exec_CommandOp<"wait"> {
 }
 
 def Exec_CheckBoundOp : Exec_CommandOp<"check_bound"> {
-  let summary = "The source's integers, all in [0, bound), or the run fails";
+  let summary = "Copies integers, after a check that all are in [0, bound)";
   let description = [{
-    Copies a dense buffer of integers to another. Where one of them is outside of [0, bound) the run fails with an error that names
-    the command, the first such position and the integer there. A host fails before the next command; a device that has run ahead
-    reads 0 from the target until the host comes to wait for it.
+    Copies a dense buffer of integers to another. If an integer is outside of [0, bound), the run fails with an error
+    that names the command, the first such position and the integer there. A CPU session fails before the next command.
+    A device may execute later commands before the host waits for it and gets the error. In the target, 0 replaces such
+    integers, so that these commands stay in bounds.
 
     ```mlir
     exec.check_bound ins(%ids : memref<3x32xi64>) outs(%checked : memref<3x32xi64>) bound = 97
