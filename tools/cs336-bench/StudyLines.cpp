@@ -33,20 +33,36 @@ static llvm::StringRef getFlagName(llvm::StringRef argument) {
   return argument.starts_with("-") ? argument.ltrim('-').split('=').first : llvm::StringRef();
 }
 
-/// The flag by the spelling that studies have: published scripts write underscores. Flags that exclude each other have
-/// one spelling, so that the one that is given replaces the study's.
+/// Flags that exclude each other, as pairs of a flag and the one under whose name they are compared.
+static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> kAlternatives[] = {{"context-length", "length"},
+                                                                                        {"global-batch", "batch-size"},
+                                                                                        {"ladder", "fusion"},
+                                                                                        {"backward", "mode"},
+                                                                                        {"include-optimizer", "mode"}};
+
+/// Returns the flag by the spelling that studies have: published scripts write underscores. Flags that exclude each
+/// other have one spelling, so that the one that is given replaces the study's.
 static std::string normalize(llvm::StringRef flag) {
   std::string text = flag.str();
   llvm::replace(text, '_', '-');
-  if (text == "context-length")
-    return "length";
-  return text == "global-batch" ? "batch-size" : text;
+  const auto *found = llvm::find_if(kAlternatives, [&](const auto &pair) { return pair.first == text; });
+  return found == std::end(kAlternatives) ? text : found->second.str();
 }
 
 /// The value of a flag that is given as "--flag value" or "--flag=value".
 static llvm::StringRef getValue(llvm::ArrayRef<std::string> flag) {
   llvm::StringRef first = flag.front();
   return first.contains('=') ? first.split('=').second : flag.size() > 1 ? llvm::StringRef(flag[1]) : "";
+}
+
+/// Returns true if the given flag replaces the study's, or leaves it without an effect, which its command rejects:
+/// bucket sizes require a mode with buckets.
+static bool isReplacedBy(llvm::StringRef flag, llvm::ArrayRef<std::string> given) {
+  llvm::StringRef name = getFlagName(given.front());
+  if (flag == "bucket-mib" && name == "distribute")
+    return llvm::none_of(llvm::split(getValue(given), ","),
+                         [](llvm::StringRef mode) { return mode == "bucket" || mode == "zero1" || mode == "fsdp"; });
+  return normalize(name) == normalize(flag);
 }
 
 /// Replaces the edition's names of sizes by those of this tool.
@@ -167,10 +183,7 @@ std::vector<StudyLine> StudyArguments::expand(const Study &study, llvm::ArrayRef
     line.push_back(step->command.str());
     std::vector<StudyLine> own = selectFlags(given, commands, step->command);
     for (const auto &[flag, value] : step->getFlags(edition, small)) {
-      bool isReplaced = llvm::any_of(own, [&, wanted = normalize(flag)](const StudyLine &other) {
-        return normalize(getFlagName(other.front())) == wanted;
-      });
-      if (isReplaced)
+      if (llvm::any_of(own, [&, name = flag](const StudyLine &other) { return isReplacedBy(name, other); }))
         continue;
       line.push_back("--" + flag.str());
       if (!value.empty())
