@@ -54,6 +54,12 @@ std::vector<const StudyStep *> Study::getSteps(bool isOnGPU) const {
   return selected;
 }
 
+bool Study::isOfOtherStep(llvm::StringRef flag, const StudyStep &step) const {
+  return !llvm::is_contained(step.ownFlags, flag) && llvm::any_of(steps, [&](const StudyStep &other) {
+    return other.command == step.command && llvm::is_contained(other.ownFlags, flag);
+  });
+}
+
 /// Returns the flags of a step of 2.7B in bfloat16, with 2048 sequences of 512 tokens: 2^20.
 static StudyFlags makeScalingFlags(llvm::StringRef strategies, llvm::StringRef ranks = "8,16,32,64,128,256,512,1024") {
   return {{"strategy", strategies}, {"size", "2.7B"},  {"context-length", "512"},
@@ -137,7 +143,10 @@ const std::vector<Study> &cs336::bench::getStudies() {
           {"largest", "5"},
           {"no-mfu", ""}},
          {{"size", "small"}, {"context-length", "128"}, {"batch-size", "1"}, {"warmup", "1"}, {"steps", "3"}},
-         modelOf2026}}},
+         modelOf2026,
+         /*hasTimeline=*/false,
+         /*needsGPU=*/false,
+         /*ownFlags=*/{"profile", "profile-by", "profile-columns", "largest", "roofline"}}}},
       {"memory_profiling",
        "memory of the forward pass and of the whole step by context, with and without mixed precision, without a "
        "device: the peak of each phase by kind, the residual stream, the largest tensors with their operations, and "
@@ -274,7 +283,8 @@ const std::vector<Study> &cs336::bench::getStudies() {
          {},
          {},
          /*hasTimeline=*/false,
-         /*needsGPU=*/true}}},
+         /*needsGPU=*/true,
+         /*ownFlags=*/{"tiles"}}}},
       {"distributed_communication_single_node",
        "all-reduces in float32 between processes of one host, by the number of ranks and the size",
        "problem distributed_communication_single_node of assignment 2 (systems) of Stanford's CS336, 2025 and 2026",

@@ -47,6 +47,9 @@ struct StudyStep {
   bool hasTimeline = false;
   /// True for a command that CPUs do not have.
   bool needsGPU = false;
+  /// Flags that make this step what it is. Given by the user, they are for this step alone among those of its command,
+  /// which would reject them in the others. The study leaves this step out if it rejects other flags of the user.
+  std::vector<llvm::StringRef> ownFlags = {};
 
   /// The flags on that device, in the order of `flags`.
   StudyFlags getFlags(Edition edition, bool isSmall) const;
@@ -59,6 +62,8 @@ struct Study {
 
   /// Returns the commands that the device has.
   std::vector<const StudyStep *> getSteps(bool isOnGPU) const;
+  /// Returns true if the flag, in the study's spelling, is one of another step's `ownFlags` and not of `step`'s.
+  bool isOfOtherStep(llvm::StringRef flag, const StudyStep &step) const;
 };
 
 const std::vector<Study> &getStudies();

@@ -22,6 +22,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include "absl/strings/str_cat.h"
@@ -83,8 +84,9 @@ static bool isReduced(const Study &study, const StudyArguments &arguments) {
   return arguments.isSmall() && llvm::any_of(study.steps, [](const StudyStep &step) { return !step.cpuFlags.empty(); });
 }
 
-void StudyCommand::announce(const Study &study, const StudyArguments &parsed, llvm::ArrayRef<StudyLine> lines) const {
-  Forecast forecast = forecastStudy(program, commands, lines);
+void StudyCommand::announce(const Study &study, const StudyArguments &parsed, const StudySelection &selection) const {
+  const std::vector<StudyLine> &lines = selection.lines;
+  const Forecast &forecast = selection.forecast;
   llvm::errs() << "study " << study.name
                << (parsed.getEdition() == Edition::Of2025 ? ""
                                                           : ", edition " + stringifyEdition(parsed.getEdition()).str())
@@ -98,7 +100,6 @@ void StudyCommand::announce(const Study &study, const StudyArguments &parsed, ll
 
 absl::Status StudyCommand::runAll(const Study &study) const {
   StudyArguments parsed;
-  std::vector<StudyLine> lines;
   absl::Status status = parsed.parse(std::vector<std::string>(arguments.begin(), arguments.end()), full, edition);
   if (status.ok() && parsed.wantsHelp())
     return writeStudyHelp(study, parsed, program, commands, llvm::outs());
@@ -108,13 +109,19 @@ absl::Status StudyCommand::runAll(const Study &study) const {
     status = absl::InvalidArgumentError("--out is for 'study all'; a study alone takes --output");
   if (!status.ok())
     return status;
-  lines = parsed.expand(study, commands, parsed.isOnGPU(), parsed.isSmall());
+  if (!parsed.wantsForecast())
+    catchInterruptions();
+  absl::StatusOr<StudySelection> selection = selectCommands(study, parsed, program, commands);
+  if (!selection.ok())
+    return selection.status();
+  for (const std::string &command : selection->leftOut)
+    llvm::WithColor::note(llvm::errs(), "cs336-bench") << "left out: " << command << "\n";
   if (parsed.wantsForecast()) {
-    llvm::outs() << llvm::json::Value(forecastStudy(program, commands, lines).toJSON()) << "\n";
+    llvm::outs() << llvm::json::Value(selection->forecast.toJSON()) << "\n";
     return absl::OkStatus();
   }
-  catchInterruptions();
-  announce(study, parsed, lines);
+  announce(study, parsed, *selection);
+  std::vector<StudyLine> &lines = selection->lines;
   bool hasFiles = separateOutputs(lines);
   bool isArray = !hasFiles && parsed.isJSON() && lines.size() > 1;
   llvm::outs() << (isArray ? "[\n" : "");

@@ -9,6 +9,7 @@
 #define CS336_TOOLS_BENCH_STUDYCOMMAND_H
 
 #include "StudyLines.h"
+#include "StudySelection.h"
 #include "cs336/Bench/Command/Command.h"
 #include "cs336/Support/EnumParser.h"
 
@@ -39,7 +40,7 @@ public:
 
 private:
   /// Says on the standard error stream how many cells there are, how much memory they need, and about how long.
-  void announce(const Study &study, const StudyArguments &parsed, llvm::ArrayRef<StudyLine> lines) const;
+  void announce(const Study &study, const StudyArguments &parsed, const StudySelection &selection) const;
   /// Prints the JSON that the line gives, after what separates it from the one before. One that is interrupted early
   /// gives none, and leaves the separator to the next.
   absl::Status printDocument(const StudyLine &line, llvm::StringRef &separator) const;

@@ -72,7 +72,7 @@ static absl::Status forecastDevice(const Study &study, const StudyArguments &arg
   for (StudyLine &line : lines)
     if (hasFlag(commands, line.front(), "device") && llvm::none_of(line, isDevice))
       line.insert(line.end(), {"--device", isSmall ? "cpu" : "cuda"});
-  summary = summarize(forecastStudy(program, commands, lines));
+  summary = summarize(addForecasts(forecastLines(program, commands, lines)));
   return absl::OkStatus();
 }
 

@@ -132,17 +132,24 @@ static StudyLine dropScope(StudyLine flag, llvm::StringRef name) {
   return flag;
 }
 
-/// Returns the flags that the command has. One for this command alone replaces one for all.
+/// Returns true if the step receives the given flag: its command has it, and no other step has it as its own.
+static bool receives(const Study &study, const StudyStep &step, llvm::ArrayRef<Command *> commands,
+                     const StudyLine &flag) {
+  llvm::StringRef name = getNameFor(flag, step.command);
+  return !name.empty() && hasFlag(commands, step.command, name) && !study.isOfOtherStep(normalize(name), step);
+}
+
+/// Returns the flags that the step receives. One for its command alone replaces one for all.
 static std::vector<StudyLine> selectFlags(llvm::ArrayRef<StudyLine> given, llvm::ArrayRef<Command *> commands,
-                                          llvm::StringRef command) {
+                                          const Study &study, const StudyStep &step) {
   auto isScoped = [](const StudyLine &flag) { return getFlagName(flag.front()).contains('.'); };
   std::vector<StudyLine> selected;
   for (const StudyLine &flag : given) {
-    llvm::StringRef name = getNameFor(flag, command);
-    if (name.empty() || !hasFlag(commands, command, name))
+    if (!receives(study, step, commands, flag))
       continue;
+    llvm::StringRef name = getNameFor(flag, step.command);
     bool isReplaced = !isScoped(flag) && llvm::any_of(given, [&](const StudyLine &other) {
-      return isScoped(other) && normalize(getNameFor(other, command)) == normalize(name);
+      return isScoped(other) && normalize(getNameFor(other, step.command)) == normalize(name);
     });
     if (!isReplaced)
       selected.push_back(isScoped(flag) ? dropScope(flag, name) : flag);
@@ -152,15 +159,19 @@ static std::vector<StudyLine> selectFlags(llvm::ArrayRef<StudyLine> given, llvm:
 
 absl::Status StudyArguments::check(llvm::ArrayRef<Study> studies, llvm::ArrayRef<Command *> commands) const {
   for (const StudyLine &flag : given) {
-    bool isKnown = llvm::any_of(studies, [&](const Study &study) {
-      return llvm::any_of(study.steps, [&](const StudyStep &step) {
-        llvm::StringRef name = getNameFor(flag, step.command);
-        return !name.empty() && hasFlag(commands, step.command, name);
+    auto isReceived = [&](bool onGPU) {
+      return llvm::any_of(studies, [&](const Study &study) {
+        return llvm::any_of(study.getSteps(onGPU),
+                            [&](const StudyStep *step) { return receives(study, *step, commands, flag); });
       });
-    });
-    if (isKnown)
+    };
+    if (isReceived(isOnGPU()))
       continue;
     std::string name = studies.size() == 1 ? "the study " + studies.front().name.str() : "any study";
+    if (isReceived(/*onGPU=*/true))
+      return absl::InvalidArgumentError(absl::StrCat("--", getFlagName(flag.front()).str(),
+                                                     " requires --device cuda: the command of ", name,
+                                                     " that has it runs only on GPUs"));
     return absl::InvalidArgumentError(absl::StrCat("no command of ", name, " has a flag --",
                                                    getFlagName(flag.front()).str(),
                                                    "; cs336-bench study --list says what it runs"));
@@ -175,13 +186,19 @@ bool StudyArguments::isGiven(llvm::StringRef name) const {
   });
 }
 
+bool StudyArguments::mayLeaveOut(const StudyStep &step) const {
+  return !step.ownFlags.empty() && llvm::none_of(given, [&](const StudyLine &flag) {
+    return llvm::is_contained(step.ownFlags, normalize(getNameFor(flag, step.command)));
+  });
+}
+
 std::vector<StudyLine> StudyArguments::expand(const Study &study, llvm::ArrayRef<Command *> commands, bool onGPU,
                                               bool small) const {
   std::vector<StudyLine> lines;
   for (const StudyStep *step : study.getSteps(onGPU)) {
     StudyLine &line = lines.emplace_back();
     line.push_back(step->command.str());
-    std::vector<StudyLine> own = selectFlags(given, commands, step->command);
+    std::vector<StudyLine> own = selectFlags(given, commands, study, *step);
     for (const auto &[flag, value] : step->getFlags(edition, small)) {
       if (llvm::any_of(own, [&, name = flag](const StudyLine &other) { return isReplacedBy(name, other); }))
         continue;

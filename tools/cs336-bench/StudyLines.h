@@ -44,10 +44,15 @@ public:
   /// Returns whether the flag was given, for all commands or for one.
   bool isGiven(llvm::StringRef name) const;
 
-  /// Returns INVALID_ARGUMENT for a flag that no command of the studies has.
+  /// Returns true if the study may leave the step out where its command rejects the given flags: the step has flags of
+  /// its own, and none of them is given.
+  bool mayLeaveOut(const StudyStep &step) const;
+
+  /// Returns INVALID_ARGUMENT for a flag that no command of the studies has, or none that the device has.
   absl::Status check(llvm::ArrayRef<Study> studies, llvm::ArrayRef<Command *> commands) const;
   /// Returns the command line of every step that the device has, with the flags of the CPU if `small` is set. Each
   /// command gets the given flags that it has, and those for it alone: "--model.steps 2" is "--steps 2" for model.
+  /// Flags of one step's own go to that step.
   std::vector<StudyLine> expand(const Study &study, llvm::ArrayRef<Command *> commands, bool onGPU, bool small) const;
 
 private:

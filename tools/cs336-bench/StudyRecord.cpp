@@ -23,7 +23,8 @@ using namespace cs336::bench;
 namespace json = llvm::json;
 
 static constexpr llvm::StringLiteral kFile = "studies.json", kSchema = "cs336.studies";
-static constexpr llvm::StringRef kStates[] = {"waiting", "complete", "peer missing", "failed", "interrupted"};
+static constexpr llvm::StringRef kStates[] = {"waiting", "complete",    "peer missing",
+                                              "failed",  "interrupted", "left out"};
 
 llvm::StringRef cs336::bench::stringifyState(StudyEntry::State state) { return kStates[static_cast<size_t>(state)]; }
 

@@ -20,7 +20,7 @@ namespace cs336::bench {
 
 /// One command of a series, and what became of it.
 struct StudyEntry {
-  enum class State { Waiting, Complete, PeerMissing, Failed, Interrupted };
+  enum class State { Waiting, Complete, PeerMissing, Failed, Interrupted, LeftOut };
 
   std::string study;
   /// The command line without --format and --output: "cs336-bench model --size small".

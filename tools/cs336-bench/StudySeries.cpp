@@ -7,6 +7,7 @@
 
 #include "StudySeries.h"
 
+#include "StudyForecast.h"
 #include "StudyPlots.h"
 #include "StudyProcess.h"
 #include "StudyReport.h"
@@ -41,7 +42,7 @@ void StudySeries::list(const StudyArguments &arguments) {
       std::string document =
           study.name.str() + "-" + std::to_string(index + 1) + "-" + llvm::StringRef(line.front()).str() + ".json";
       entries.push_back({study.name.str(), describeLine(line), document, build, State::Waiting, ""});
-      tasks.push_back({&study, std::move(line), steps[index]->hasTimeline});
+      tasks.push_back({&study, std::move(line), steps[index]->hasTimeline, arguments.mayLeaveOut(*steps[index])});
     }
   }
 }
@@ -53,6 +54,12 @@ static std::string getTimelineName(llvm::StringRef document) {
 }
 
 void StudySeries::runTask(const Task &task, StudyEntry &entry) const {
+  absl::Status check = task.mayBeLeftOut ? forecastLine(program, commands, task.line).status : absl::OkStatus();
+  if (!check.ok()) {
+    entry.error = std::string(check.message());
+    entry.state = State::LeftOut;
+    return;
+  }
   StudyLine line = task.line;
   line.insert(line.end(), {"--format", "json", "--output", StudyRecord(folder).getPath(entry.document)});
   // Flags of the user may make a sweep of it.
@@ -72,7 +79,8 @@ absl::Status StudySeries::summarize(const StudyArguments &arguments) const {
     return static_cast<size_t>(llvm::count_if(entries, [&](const StudyEntry &entry) { return entry.state == state; }));
   };
   if (getInterruption() != 0)
-    return describeEarlyEnd(checkInterruption(), count(State::Complete) + count(State::PeerMissing), entries.size(),
+    return describeEarlyEnd(checkInterruption(),
+                            count(State::Complete) + count(State::PeerMissing) + count(State::LeftOut), entries.size(),
                             "commands are not complete; the same command goes on with them");
   if (!status.ok())
     return status;
@@ -103,8 +111,8 @@ absl::Status StudySeries::run(const StudyArguments &arguments) {
       continue;
     runTask(task, entry);
     written = record.write(entries);
-    if (entry.state == State::Failed)
-      llvm::errs() << "failed: " << entry.error << "\n";
+    if (entry.state == State::Failed || entry.state == State::LeftOut)
+      llvm::errs() << stringifyState(entry.state) << ": " << entry.error << "\n";
     if (getInterruption() != 0)
       break;
   }

@@ -30,6 +30,8 @@ private:
     StudyLine line;
     /// As StudyStep::hasTimeline.
     bool hasTimeline;
+    /// As StudyArguments::mayLeaveOut.
+    bool mayBeLeftOut;
   };
 
   /// Lists the commands in `tasks` and `entries`.
