@@ -182,7 +182,9 @@ def main() -> None:
     """Write the picture."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="the picture, as SVG")
-    parser.parse_args().output.write_text(draw())
+    output = parser.parse_args().output
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(draw())
 
 
 if __name__ == "__main__":

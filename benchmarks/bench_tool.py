@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 
+from requirements import require_tools
+
 
 def run(arguments: list[str]) -> tuple[object, bool, int]:
     """Return the tool's JSON, whether something is missing, and its exit code. Its progress goes to the terminal.
@@ -15,6 +17,7 @@ def run(arguments: list[str]) -> tuple[object, bool, int]:
     The tool also prints complete measurements if it is interrupted (the code is then 128 plus the signal's number) or
     ends with an error. If it prints nothing, this function ends the program.
     """
+    require_tools("cs336-bench")
     command = ["cs336-bench", *arguments, "--format", "json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as tool:
         for number in (signal.SIGINT, signal.SIGTERM):

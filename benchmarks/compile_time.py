@@ -24,6 +24,7 @@ import time
 from pathlib import Path
 
 from record import describe, origin, write
+from requirements import require_tools
 
 
 def measure(command: list[str], environment: dict[str, str] | None = None) -> tuple[float, float]:
@@ -204,6 +205,7 @@ def main() -> None:
         arguments.error("--arch conflicts with --device, which measures compiling for the GPU that it names")
     if (args.dtype or args.fusion) and args.device == "cpu":
         arguments.error("--dtype and --fusion require --device cuda")
+    require_tools(*(("cs336-translate", "cs336-opt") if args.device == "cpu" else ("cs336-bench",)))
     cells = []
     with tempfile.TemporaryDirectory() as folder:
         for size in args.sizes.split(","):

@@ -22,9 +22,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import cs336
-import numpy as np
 from record import describe, origin, write
+from requirements import load, need, require, require_device
+
+cs336, np = load("cs336"), load("numpy")
 
 # Steps whose losses are compared.
 COMPARED = 10
@@ -77,7 +78,7 @@ def course_step(
     compiled: bool,
 ) -> Step:
     """A step of the course's code, from given parameters."""
-    import torch
+    torch = need("torch")
     from cs336_basics.model import BasicsTransformerLM
     from cs336_basics.nn_utils import cross_entropy
     from cs336_basics.optimizer import AdamW
@@ -184,6 +185,9 @@ def main() -> None:
     args = parser.parse_args()
     if not (args.course / "cs336_basics/model.py").is_file():
         parser.error(f"--course: there is no cs336_basics/model.py in {args.course}")
+    require(cs336, np)
+    need("torch")
+    require_device(cs336, args.device)
     sys.path.insert(0, str(args.course))
     record = describe(sys.argv) | {"benchmark": "course_reference", "results": [measure(args)]}
     write(record, markdown(record), args.output)

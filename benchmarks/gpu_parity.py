@@ -17,16 +17,18 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import cs336
-import numpy as np
-import torch
 from record import describe, origin, write
+from requirements import load, require, require_device
 
 sys.path.insert(0, str(Path(__file__).parent / "peers"))
-from torch_model import AUTOCAST, Transformer
+cs336, np, torch, torch_model = load("cs336"), load("numpy"), load("torch"), load("torch_model")
 
-Tensors = dict[str, torch.Tensor]
+if TYPE_CHECKING:
+    from torch_model import Transformer
+
+    Tensors = dict[str, torch.Tensor]
 Cell = dict[str, object]
 
 
@@ -42,7 +44,7 @@ def relative_error(value: torch.Tensor, reference: torch.Tensor) -> float:
 def arithmetic(dtype: str) -> Iterator[None]:
     """Run PyTorch's matmuls in the type."""
     torch.set_float32_matmul_precision("highest" if dtype == "fp32" else "high")
-    low = AUTOCAST.get(dtype)
+    low = torch_model.AUTOCAST.get(dtype)
     with torch.autocast("cuda", dtype=low) if low else contextlib.nullcontext():
         yield
     torch.set_float32_matmul_precision("highest")
@@ -91,7 +93,7 @@ def measure(size: str, dtype: str, args: argparse.Namespace) -> Cell:
     gradients = {name: torch.from_dlpack(session.share(name, "forward_backward")) for name in names}
     parameters = {name: torch.from_dlpack(session.share(name)).detach().requires_grad_() for name in names}
 
-    model = Transformer(asdict(config), "eager", torch.device("cuda"))
+    model = torch_model.Transformer(asdict(config), "eager", torch.device("cuda"))
     reference_logits, reference = torch_values(model, parameters, batch, "fp32")
     cell: Cell = {"size": size, "dtype": dtype, "logits": relative_error(logits, reference_logits)}
     cell["worst_gradient"], cell["worst_gradient_of"] = worst(gradients, reference)
@@ -135,6 +137,8 @@ def main() -> None:
     arguments.add_argument("--batch", type=int, default=4)
     arguments.add_argument("--output", type=Path, help="write OUTPUT.json and OUTPUT.md")
     args = arguments.parse_args()
+    require(cs336, np, torch, torch_model)
+    require_device(cs336, "cuda")
 
     cells = []
     for size in args.sizes.split(","):

@@ -20,12 +20,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import cs336
 from record import describe, origin, write
+from requirements import load, require, require_device
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "test/Python"))
-import row_groups
 from group_builder import Group, Value
+
+cs336, row_groups = load("cs336"), load("row_groups")
 
 Cell = dict[str, object]
 
@@ -253,6 +254,8 @@ def main() -> None:
     arguments.add_argument("--device", default="cuda")
     arguments.add_argument("--output", type=Path, help="write OUTPUT.json and OUTPUT.md")
     args = arguments.parse_args()
+    require(cs336, row_groups)
+    require_device(cs336, args.device)
 
     head = describe(sys.argv) | {"copy_tb_per_s": measure_copy(args) / 1e12}
     cells = [

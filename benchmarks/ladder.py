@@ -17,13 +17,15 @@ import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import matplotlib as mpl
-
-mpl.use("Agg")
-import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
 from record import describe, origin, write
+from requirements import load, read_input, require
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+plt = load("matplotlib.pyplot")
 
 Row = dict[str, object]
 
@@ -173,6 +175,7 @@ def by_kind(steps: list[Step]) -> list[list[Step]]:
 
 def plot(steps: list[Step], output: Path) -> list[str]:
     """Write OUTPUT.png and OUTPUT.svg, one panel per kind of step. Return the files' names."""
+    plt.switch_backend("Agg")
     panels = by_kind(steps)
     sizes = [len(panel) * len(common_levels(panel)) for panel in panels]
     figure, axes = plt.subplots(
@@ -212,9 +215,10 @@ def main() -> None:
     arguments.add_argument("records", type=Path, nargs="+", metavar="RECORD", help="JSON of cs336-bench")
     arguments.add_argument("--output", type=Path, required=True, help="write OUTPUT.json, .md, .png and .svg")
     args = arguments.parse_args()
+    require(plt)
     documents = []
     for path in args.records:
-        read = json.loads(path.read_text())
+        read = json.loads(read_input(path, "cs336-bench"))
         documents += read if isinstance(read, list) else [read]
     steps = read_steps(documents)
     if not any(len(step.levels) > 1 for step in steps):

@@ -18,6 +18,7 @@ from typing import Any
 
 import bench_tool
 from record import describe, origin, write
+from requirements import require_python
 
 Row = dict[str, Any]
 
@@ -129,6 +130,8 @@ def main() -> None:
     arguments.add_argument("--steps", type=int, default=2, help="measured steps (%(default)s)")
     arguments.add_argument("arguments", nargs="*", help="arguments of cs336-bench model, after --")
     args = arguments.parse_args()
+    if args.peer_python:
+        require_python(args.peer_python, "torch")
     record = describe(sys.argv) | {"results": measure(args.arguments, args.peer_python, args.steps)}
     write(record, markdown(record), args.output)
 

@@ -17,8 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from record import describe, origin, write
+from requirements import need, require_device
 
 Row = dict[str, Any]
 
@@ -65,10 +65,10 @@ def program() -> str:
     )
 
 
-def open_session(device: str, dtype: str, **options: Any) -> tuple[Any, dict[str, np.ndarray]]:
+def open_session(device: str, dtype: str, **options: Any) -> tuple[Any, Row]:
     """Return a session with the program, and its inputs."""
-    import cs336
-
+    cs336, np = need("cs336"), need("numpy")
+    require_device(cs336, device)
     executable = cs336.compile(cs336.parse(program()), device=device, dtype=dtype)
     session = cs336.Session(executable, device=device, **options)
     session.initialize(0)
@@ -104,8 +104,9 @@ def collect(profile: Any, steps: int) -> list[Row]:
 
 def profile_torch(device: str, dtype: str, steps: int, of_ours: bool) -> list[Row]:
     """Return the kernels by PyTorch's profiler, per step: of our session, or of PyTorch's own GEMMs."""
-    import torch
-
+    torch = need("torch")
+    if not torch.cuda.is_available():
+        sys.exit("error: PyTorch finds no GPU: install a PyTorch for CUDA, and run 'cs336-bench doctor'")
     torch.set_float32_matmul_precision("highest" if dtype == "fp32" else "high")
     torch.zeros(1, device=device)
     activities = [torch.profiler.ProfilerActivity.CUDA]

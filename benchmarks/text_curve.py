@@ -13,16 +13,17 @@ import statistics
 import sys
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 from record import describe, origin, write
+from requirements import load, read_input, require
+
+plt = load("matplotlib.pyplot")
 
 Curve = dict[str, list[float | None]]
 
 
 def read_curve(path: Path) -> Curve:
     """Read the columns of the run's `curve.csv`; held-out losses are None between evaluations."""
-    with path.open() as file:
-        rows = list(csv.DictReader(file))
+    rows = list(csv.DictReader(read_input(path, "examples/train_text.py").splitlines()))
     return {name: [float(row[name]) if row[name] else None for row in rows] for name in rows[0]}
 
 
@@ -72,10 +73,11 @@ def main() -> None:
     arguments.add_argument("run", type=Path, help="folder written by train_text.py")
     arguments.add_argument("--output", type=Path, required=True, help="write OUTPUT.json, OUTPUT.md and OUTPUT.svg")
     args = arguments.parse_args()
+    require(plt)
 
     curve = read_curve(args.run / "curve.csv")
-    config = json.loads((args.run / "config.json").read_text())
-    entropy = json.loads((args.text / "meta.json").read_text())["unigram_entropy"]
+    config = json.loads(read_input(args.run / "config.json", "examples/train_text.py"))
+    entropy = json.loads(read_input(args.text / "meta.json", "examples/prepare_text.py"))["unigram_entropy"]
     record = describe(sys.argv) | {
         "run": {name: config[name] for name in ("model", "optimizer", "seed")},
         "steps": len(curve["step"]),

@@ -17,16 +17,20 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import cs336
-import curve_report
-import numpy as np
-from numpy.typing import NDArray
 from record import describe, write
+from requirements import load, read_input, require, require_device, require_python
+
+cs336, np, curve_report = load("cs336"), load("numpy"), load("curve_report")
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Batches = dict[str, NDArray[np.int64]]
 
 PEER = Path(__file__).parent / "peers" / "torch_model.py"
 TYPES = ["fp32", "tf32", "bf16", "fp16"]
-Batches = dict[str, NDArray[np.int64]]
 Run = dict[str, object]
 
 
@@ -158,7 +162,7 @@ def parse_arguments() -> argparse.Namespace:
     arguments.add_argument("--seeds", type=int, default=3, help="runs per side and type")
     arguments.add_argument("--held-out-every", type=int, default=100, help="steps between held-out losses")
     arguments.add_argument("--held-out-batches", type=int, default=40)
-    arguments.add_argument("--device", default=cs336.best_device(), help="for both sides (default here: %(default)s)")
+    arguments.add_argument("--device", help="for both sides (default: cuda on a machine with a GPU, else cpu)")
     arguments.add_argument("--peer-python", default="python3", help="an interpreter with torch and safetensors")
     arguments.add_argument("--output", type=Path, required=True, help="write OUTPUT.json, OUTPUT.md and OUTPUT.svg")
     args = arguments.parse_args()
@@ -170,7 +174,11 @@ def parse_arguments() -> argparse.Namespace:
 
 def main() -> None:
     args = parse_arguments()
-    meta = json.loads((args.text / "meta.json").read_text())
+    require(cs336, np, curve_report)
+    require_python(args.peer_python, "torch", "safetensors")
+    args.device = args.device or cs336.best_device()
+    require_device(cs336, args.device)
+    meta = json.loads(read_input(args.text / "meta.json", "examples/prepare_text.py"))
     shape = {"vocab_size": meta["vocab_size"], "context_length": args.context, "batch_size": args.batch}
     optimizer = cs336.Optimizer(
         lr=args.lr,
