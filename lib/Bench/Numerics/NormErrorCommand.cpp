@@ -48,7 +48,8 @@ NormErrorCommand::NormErrorCommand()
             cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
       seed("seed", cl::desc("Seed of the inputs (default 0)"), cl::value_desc("number"), cl::init(0), cl::cat(category),
            cl::sub(subcommand)),
-      device(category, subcommand), output(category, subcommand), compile(category, subcommand) {}
+      device(category, subcommand), output(category, subcommand),
+      compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
 void NormErrorCommand::hideOtherOptions() { hideOtherFlags({&category}, subcommand); }
 
@@ -133,6 +134,7 @@ namespace {
 struct ErrorRow {
   double mean;
   const Way *way;
+  Fusion fusion;
   double error;
 };
 } // namespace
@@ -143,6 +145,7 @@ static std::vector<Column<ErrorRow>> getColumns() {
           {"x in", "input_dtype", [](const Row &row) { return Cell(row.way->input); }, Show::Result, Role::Setting},
           {"computed in", "arithmetic_dtype", [](const Row &row) { return Cell(row.way->arithmetic); }, Show::Result,
            Role::Setting},
+          {"fusion", "fusion", [](const Row &row) { return Cell(stringifyFusion(row.fusion)); }, Show::Setting},
           {"error", "error", [](const Row &row) { return makeError(row.error); }}};
 }
 
@@ -168,12 +171,19 @@ absl::Status NormErrorCommand::run(llvm::StringRef commandLine) {
     return status;
   std::vector<ErrorRow> results;
   absl::Status status = compile.compile(device, [&](const CompileOptions &options) -> absl::Status {
-    for (double mean : wanted) {
-      absl::StatusOr<std::vector<double>> errors = measure(mean, options);
-      if (!errors.ok())
-        return errors.status();
-      for (auto [way, error] : llvm::zip_equal(kWays, *errors))
-        results.push_back({mean, &way, error});
+    for (const PipelineVariant &variant : compile.getPipelines()) {
+      CompileOptions own = options;
+      own.pipeline = variant.options;
+      PipelineOptions pipeline;
+      if (absl::Status read = readPipeline(variant.options, pipeline); !read.ok())
+        return read;
+      for (double mean : wanted) {
+        absl::StatusOr<std::vector<double>> errors = measure(mean, own);
+        if (!errors.ok())
+          return errors.status();
+        for (auto [way, error] : llvm::zip_equal(kWays, *errors))
+          results.push_back({mean, &way, pipeline.fusion, error});
+      }
     }
     return absl::OkStatus();
   });

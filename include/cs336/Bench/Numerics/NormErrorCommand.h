@@ -27,7 +27,7 @@ public:
   llvm::cl::SubCommand &getSubCommand() override { return subcommand; }
   void hideOtherOptions() override;
   std::vector<ColumnHead> getColumns() const override;
-  /// Prints a row for every mean and type to standard output.
+  /// Prints a row for every level of fusion, mean and type to standard output.
   absl::Status run(llvm::StringRef commandLine) override;
 
 private:
