@@ -37,9 +37,9 @@ from answer_jobs import Job, UnsupportedError, answer_jobs
 from safetensors.torch import load_file, save_file
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
-from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-BACKENDS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
+# Names in SDPBackend, where an older PyTorch lacks some.
+BACKENDS = {"flash": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
 # Parts of PyTorch's errors if a backend has no kernel for the tensors.
 NO_KERNEL = ("No available kernel", "No viable backend")
 
@@ -67,10 +67,13 @@ def sdpa(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> tor
 
 def by_backend(name: str) -> Callable:
     """Return `sdpa` by one backend. The backward pass uses the backend of its forward pass."""
+    backend = getattr(SDPBackend, BACKENDS[name], None)
+    if backend is None:
+        raise UnsupportedError(f"PyTorch {torch.__version__} has no backend {name}")
 
     def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
         try:
-            with sdpa_kernel(BACKENDS[name]):
+            with sdpa_kernel(backend):
                 return sdpa(q, k, v, causal)
         except RuntimeError as error:
             if any(part in str(error) for part in NO_KERNEL):
@@ -82,6 +85,10 @@ def by_backend(name: str) -> Callable:
 
 def flex() -> Callable:
     """Return attention by flex_attention. The block mask is made in the first call."""
+    try:
+        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+    except ImportError as error:
+        raise UnsupportedError(f"flex requires PyTorch 2.5 or later, this is {torch.__version__}") from error
     attend, make_mask = torch.compile(flex_attention), torch.compile(create_block_mask)
     masks = []
 

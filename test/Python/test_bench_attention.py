@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,40 @@ def test_a_backend_without_a_kernel_is_a_cell_beside_others(peer) -> None:
     assert row["forward_mfu"] is None
     table = run(peer(refusing), *arguments, "--format", "markdown").stdout
     assert "unsupported: PyTorch: no kernel for float32" in table
+
+
+# The modules that an old PyTorch has, as far as the peer imports them.
+OLD_PYTORCH = {
+    "torch/__init__.py": "__version__ = '2.4.1'\nclass Tensor: pass\ndef compile(function): return function\n",
+    "torch/nn/__init__.py": "",
+    "torch/nn/functional.py": "",
+    "torch/nn/attention.py": "class SDPBackend: FLASH_ATTENTION = 1\ndef sdpa_kernel(backend): pass\n",
+    "safetensors/__init__.py": "",
+    "safetensors/torch.py": "def load_file(): pass\ndef save_file(): pass\n",
+}
+
+
+def test_an_old_pytorch_lacks_only_its_missing_variants(tmp_path: Path) -> None:
+    for name, text in OLD_PYTORCH.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    program = """
+import answer_jobs, torch_attention
+for variant in ("naive", "compiled", "sdpa", "flash", "cudnn", "flex"):
+    try:
+        torch_attention.choose(variant, "whole")
+    except answer_jobs.UnsupportedError as error:
+        print(error)
+"""
+    peers = Path(__file__).parents[2] / "benchmarks/peers"
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{peers}", "PYTHONDONTWRITEBYTECODE": "1"}
+    output = subprocess.run(
+        [sys.executable, "-c", program], env=environment, text=True, check=True, capture_output=True
+    )
+    assert output.stdout.splitlines() == [
+        "PyTorch 2.4.1 has no backend cudnn",
+        "flex requires PyTorch 2.5 or later, this is 2.4.1",
+    ]
 
 
 def test_the_rate_is_a_share_of_the_peak(peer) -> None:
