@@ -43,6 +43,8 @@ static absl::Status run(llvm::function_ref<OwningOpRef<ModuleOp>(MLIRContext &)>
       absl::StrAppend(&message, message.empty() ? "" : "; ", describe(diagnostic));
     else if (diagnostic.getSeverity() == DiagnosticSeverity::Warning)
       warn(describe(diagnostic));
+    else if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
+      llvm::WithColor::remark(llvm::errs(), "cs336-bench") << describe(diagnostic) << "\n";
   });
   OwningOpRef<ModuleOp> module = make(context);
   if (!module || failed(use(*module)))

@@ -16,6 +16,7 @@
 #include "cs336/Target/CUDA/CUDATarget.h"
 #include "cs336/Target/CUDA/TargetDescription.h"
 #include "cs336/Target/Executable/EmitExecutable.h"
+#include "mlir/IR/Remarks.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
@@ -43,7 +44,20 @@ static TimingScope nestScope(const CompileOptions &options, StringRef name) {
   return options.timing ? options.timing->nest(name) : TimingScope();
 }
 
+/// Emits the remarks that the options select, unless the context has a receiver of remarks.
+static void enableRemarks(ModuleOp module, const CompileOptions &options) {
+  if (options.remarks.empty() || module.getContext()->getRemarkEngine())
+    return;
+  remark::RemarkCategories categories;
+  categories.passed = categories.missed = categories.analysis = categories.failed = options.remarks;
+  // Fails only in a context that has a receiver.
+  (void)remark::enableOptimizationRemarks(*module.getContext(), /*streamer=*/nullptr,
+                                          std::make_unique<remark::RemarkEmittingPolicyAll>(), categories,
+                                          /*printAsEmitRemarks=*/true);
+}
+
 LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &given) {
+  enableRemarks(module, given);
   FailureOr<CompileOptions> fitted = fitMemoryBudget(module, given);
   if (failed(fitted))
     return failure();
@@ -121,6 +135,7 @@ static CompileOptions leaveOutUntrustedCache(ModuleOp module, const CompileOptio
 }
 
 FailureOr<std::vector<uint8_t>> cs336::compileModule(ModuleOp module, const CompileOptions &given) {
+  enableRemarks(module, given);
   CompileOptions options = leaveOutUntrustedCache(module, given);
   std::optional<std::string> key = ExecutableCache::getKey(module, options);
   if (!key)

@@ -43,6 +43,7 @@ static std::string makeShareOption(double share) { return llvm::formatv("selecti
 
 Trials::Trials(ModuleOp module, const CompileOptions &options) : module(module), options(options) {
   this->options.dumpDir.clear();
+  this->options.remarks.clear();
   this->options.timing = nullptr;
   this->options.passStatistics = nullptr;
   llvm::raw_string_ostream stream(bytecode);

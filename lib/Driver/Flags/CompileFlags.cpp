@@ -12,6 +12,7 @@
 #include "cs336/Support/ByteSize.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Regex.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -50,6 +51,10 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
               cl::value_desc("folder"), cl::cat(category), cl::sub(subcommand)),
       timing("timing", cl::desc("Print how long each phase of compilation took"), cl::cat(category),
              cl::sub(subcommand)),
+      remarks("remarks-filter",
+              cl::desc("Print the remarks of the passes whose names match, what they did and why not: "
+                       "'cs336-fuse-.*'. cs336-opt has the same flag"),
+              cl::value_desc("regex"), cl::cat(category), cl::sub(subcommand)),
       passStatistics("pass-statistics", cl::desc("Print the statistics of each pass"), cl::cat(category),
                      cl::sub(subcommand)) {
   dtypes.setNumOccurrencesFlag(cl::Optional);
@@ -145,6 +150,9 @@ absl::Status CompileFlags::check(runtime::DeviceId device) const {
                                       "instruction set");
   if (llvm::is_contained(architectures, ""))
     return absl::InvalidArgumentError("--arch has a name that is empty: architectures are as in 'sm_80,sm_90a'");
+  if (std::string error; !remarks.empty() && !llvm::Regex(remarks).isValid(error))
+    return absl::InvalidArgumentError(
+        absl::StrCat("--remarks-filter is '", remarks.getValue(), "', which is not a regular expression: ", error));
   return absl::OkStatus();
 }
 

@@ -45,6 +45,8 @@ struct CompileOptions {
   std::string dumpDir;
   /// Receives the time of each phase. May be null.
   mlir::TimingScope *timing = nullptr;
+  /// A regular expression. Remarks of the passes whose names match it become diagnostics. Empty for none.
+  std::string remarks;
   /// Receives the table of pass statistics. May be null.
   llvm::raw_ostream *passStatistics = nullptr;
 };

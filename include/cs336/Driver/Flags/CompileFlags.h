@@ -36,8 +36,7 @@ struct PipelineVariant {
 };
 
 /// `--dtype`, `--fusion`, `--ladder`, `--checkpoint`, `--memory-budget`, `--arch`, `--cpu`, `--pipeline-options`,
-/// `--no-cache`,
-/// `--dump-dir`, `--timing` and `--pass-statistics` of the tools that compile.
+/// `--no-cache`, `--dump-dir`, `--timing`, `--remarks-filter` and `--pass-statistics` of the tools that compile.
 class CompileFlags {
 public:
   /// The values that `--dtype` and `--fusion` accept: only one, or lists with commas. Tools that accept lists also have
@@ -86,6 +85,7 @@ public:
     if (memoryBudget == kAuto)
       options.deviceMemoryBytes = getMemoryBudget(device).value_or(0);
     options.timing = &root;
+    options.remarks = remarks;
     if (passStatistics)
       options.passStatistics = &llvm::errs();
     return function(options);
@@ -113,6 +113,7 @@ private:
   llvm::cl::opt<bool> noCache;
   TextFlag dumpDir;
   llvm::cl::opt<bool> timing;
+  TextFlag remarks;
   llvm::cl::opt<bool> passStatistics;
 };
 
