@@ -106,8 +106,8 @@ def PackBucketsPass : Pass<"exec-pack-buckets", "::cs336::exec::EntryOp"> {
     Run it after launches were batched, since a batch needs buffers without common storage, and before
     `--exec-assign-streams` and `--exec-plan-memory`, whose results it would make invalid.
 
-    Parts start at multiples of `alignment` bytes, and there are no gaps between them, because no command would write
-    the elements of a gap. An operand whose size is not such a multiple therefore stays a separate operand, except the
+    Parts start at multiples of `alignment` bytes and directly follow each other: a collective reads the whole
+    allocation, and no command would write the elements of a gap. An operand whose size is not such a multiple therefore stays a separate operand, except the
     first one of them, which becomes the last part. Outputs, and operands that are not in place, stay separate operands
     too.
 
