@@ -8,6 +8,7 @@
 #include "StudyLines.h"
 
 #include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Bench/DDP/DDPReport.h"
 #include "cs336/Support/UnknownValue.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -60,8 +61,10 @@ static llvm::StringRef getValue(llvm::ArrayRef<std::string> flag) {
 static bool isReplacedBy(llvm::StringRef flag, llvm::ArrayRef<std::string> given) {
   llvm::StringRef name = getFlagName(given.front());
   if (flag == "bucket-mib" && name == "distribute")
-    return llvm::none_of(llvm::split(getValue(given), ","),
-                         [](llvm::StringRef mode) { return mode == "bucket" || mode == "zero1" || mode == "fsdp"; });
+    return llvm::none_of(llvm::split(getValue(given), ","), [](llvm::StringRef mode) {
+      std::optional<Distribution> distribution = symbolizeDistribution(mode);
+      return distribution && hasBuckets(*distribution);
+    });
   return normalize(name) == normalize(flag);
 }
 

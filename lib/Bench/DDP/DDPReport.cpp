@@ -33,6 +33,11 @@ llvm::StringRef cs336::bench::stringifyDistribution(Distribution distribution) {
   return kNames[static_cast<size_t>(distribution)];
 }
 
+std::optional<Distribution> cs336::bench::symbolizeDistribution(llvm::StringRef name) {
+  const auto *found = llvm::find(kNames, name);
+  return found == std::end(kNames) ? std::nullopt : std::optional(static_cast<Distribution>(found - kNames));
+}
+
 bool cs336::bench::hasBuckets(Distribution distribution) { return distribution >= Distribution::Bucket; }
 
 /// "bucket"; "torch fsdp" for a peer.

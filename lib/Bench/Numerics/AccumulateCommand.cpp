@@ -7,6 +7,7 @@
 
 #include "cs336/Bench/Numerics/AccumulateCommand.h"
 
+#include "PipelineSweep.h"
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Bench/Program/FunctionBuilder.h"
 #include "cs336/Bench/Program/ProgramIR.h"
@@ -112,6 +113,7 @@ namespace {
 /// A computed sum.
 struct SumRow {
   const Sum *sum;
+  ComputeType computeType;
   Fusion fusion;
   double result;
 };
@@ -125,6 +127,7 @@ static std::vector<Column<SumRow>> getColumns(double value, int64_t count, const
       {"addition", "addition", [](const Row &row) { return Cell(row.sum->how); }, Show::Result, Role::Setting},
       {"times", "count", [count](const Row &) { return Cell::integer(count); }, Show::Setting},
       {"device", "device", [device](const Row &) { return Cell(device); }, Show::Setting},
+      {"dtype", "dtype", [](const Row &row) { return Cell(stringifyComputeType(row.computeType)); }, Show::Setting},
       {"fusion", "fusion", [](const Row &row) { return Cell(stringifyFusion(row.fusion)); }, Show::Setting},
       {"result", "result", [](const Row &row) { return Cell::number(row.result, 8); }},
       {"exact", "exact", [=](const Row &) { return Cell::number(value * static_cast<double>(count), 8); }}};
@@ -154,21 +157,15 @@ absl::Status AccumulateCommand::run(llvm::StringRef commandLine) {
                          return success();
                        });
   std::vector<SumRow> rows;
-  absl::Status status = compile.compile(device, [&](const CompileOptions &options) -> absl::Status {
-    for (const PipelineVariant &variant : compile.getPipelines()) {
-      CompileOptions own = options;
-      own.pipeline = variant.options;
-      PipelineOptions pipeline;
-      if (absl::Status read = readPipeline(variant.options, pipeline); !read.ok())
-        return read;
-      absl::StatusOr<std::vector<double>> sums = accumulate(own);
-      if (!sums.ok())
-        return sums.status();
-      for (auto [sum, result] : llvm::zip_equal(kSums, *sums))
-        rows.push_back({&sum, pipeline.fusion, result});
-    }
-    return absl::OkStatus();
-  });
+  absl::Status status = sweepPipelines(
+      compile, device, [&](const CompileOptions &options, const PipelineOptions &pipeline) -> absl::Status {
+        absl::StatusOr<std::vector<double>> sums = accumulate(options);
+        if (!sums.ok())
+          return sums.status();
+        for (auto [sum, result] : llvm::zip_equal(kSums, *sums))
+          rows.push_back({&sum, pipeline.dtype, pipeline.fusion, result});
+        return absl::OkStatus();
+      });
   if (!status.ok())
     return status;
   json::Object context{{"benchmark", "accumulate"},

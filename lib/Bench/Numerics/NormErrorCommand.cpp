@@ -7,6 +7,7 @@
 
 #include "cs336/Bench/Numerics/NormErrorCommand.h"
 
+#include "PipelineSweep.h"
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Bench/Program/FunctionBuilder.h"
 #include "cs336/Bench/Program/ProgramIR.h"
@@ -134,6 +135,7 @@ namespace {
 struct ErrorRow {
   double mean;
   const Way *way;
+  ComputeType computeType;
   Fusion fusion;
   double error;
 };
@@ -145,6 +147,7 @@ static std::vector<Column<ErrorRow>> getColumns() {
           {"x in", "input_dtype", [](const Row &row) { return Cell(row.way->input); }, Show::Result, Role::Setting},
           {"computed in", "arithmetic_dtype", [](const Row &row) { return Cell(row.way->arithmetic); }, Show::Result,
            Role::Setting},
+          {"dtype", "dtype", [](const Row &row) { return Cell(stringifyComputeType(row.computeType)); }, Show::Setting},
           {"fusion", "fusion", [](const Row &row) { return Cell(stringifyFusion(row.fusion)); }, Show::Setting},
           {"error", "error", [](const Row &row) { return makeError(row.error); }}};
 }
@@ -170,23 +173,17 @@ absl::Status NormErrorCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = compile.checkOutputs({output.getPath()}); !status.ok())
     return status;
   std::vector<ErrorRow> results;
-  absl::Status status = compile.compile(device, [&](const CompileOptions &options) -> absl::Status {
-    for (const PipelineVariant &variant : compile.getPipelines()) {
-      CompileOptions own = options;
-      own.pipeline = variant.options;
-      PipelineOptions pipeline;
-      if (absl::Status read = readPipeline(variant.options, pipeline); !read.ok())
-        return read;
-      for (double mean : wanted) {
-        absl::StatusOr<std::vector<double>> errors = measure(mean, own);
-        if (!errors.ok())
-          return errors.status();
-        for (auto [way, error] : llvm::zip_equal(kWays, *errors))
-          results.push_back({mean, &way, pipeline.fusion, error});
-      }
-    }
-    return absl::OkStatus();
-  });
+  absl::Status status = sweepPipelines(
+      compile, device, [&](const CompileOptions &options, const PipelineOptions &pipeline) -> absl::Status {
+        for (double mean : wanted) {
+          absl::StatusOr<std::vector<double>> errors = measure(mean, options);
+          if (!errors.ok())
+            return errors.status();
+          for (auto [way, error] : llvm::zip_equal(kWays, *errors))
+            results.push_back({mean, &way, pipeline.dtype, pipeline.fusion, error});
+        }
+        return absl::OkStatus();
+      });
   if (!status.ok())
     return status;
   json::Object context{{"benchmark", "norm-error"},

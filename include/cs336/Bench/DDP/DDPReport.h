@@ -25,6 +25,8 @@ enum class Distribution : uint8_t { None, PerParameter, Flat, Overlap, Bucket, Z
 
 /// Returns the name in flags and in the pipeline: "per-parameter".
 llvm::StringRef stringifyDistribution(Distribution distribution);
+/// Returns the exchange with that name, or nullopt.
+std::optional<Distribution> symbolizeDistribution(llvm::StringRef name);
 /// Returns whether the mode exchanges buckets, whose size `--bucket-mib` sets.
 bool hasBuckets(Distribution distribution);
 
