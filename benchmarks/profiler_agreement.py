@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Compares the times of library GEMMs by our profiler with those by PyTorch's.
 
-The program is four linear layers, which run as GEMMs of cuBLASLt. Each measurement is a process of its own, because
-CUPTI serves one profiler at a time: our profile of the program; PyTorch's profile of the same program, in a session of
-this package; PyTorch's profile of the same GEMMs by PyTorch. Requires the package cs336, PyTorch and a GPU.
+The program is four linear layers, which run as GEMMs of cuBLASLt. There are three profiles: our profile of the program;
+PyTorch's profile of the same program, in a session of this package; PyTorch's profile of the same GEMMs by PyTorch.
+Each is made for all types in one process of its own, because CUPTI serves one profiler at a time. Requires the package
+cs336, PyTorch and a GPU.
 
 PATH=$PACKAGE/bin:$PATH PYTHONPATH=$PACKAGE/python python3 benchmarks/profiler_agreement.py --output DIR/agreement
 """
@@ -163,16 +164,30 @@ def summarize(parts: dict[str, list[Row]]) -> Row:
     }
 
 
-def measure(args: argparse.Namespace, dtype: str) -> Row:
-    """Run every part in a process of its own."""
-    parts = {}
-    for part in PARTS:
-        command = [sys.executable, __file__, "--part", part, "--device", args.device, "--steps", str(args.steps)]
-        process = subprocess.run([*command, "--dtypes", dtype], stdout=subprocess.PIPE, text=True, timeout=300)
-        if process.returncode != 0:
-            sys.exit(f"{PARTS[part]} failed")
-        parts[part] = json.loads(process.stdout.splitlines()[-1])
-    return {"dtype": dtype, "kernels": parts} | summarize(parts)
+def profile_part(part: str, device: str, dtype: str, steps: int) -> list[Row]:
+    """Return the kernels of one profile, per run."""
+    if part == "ours":
+        return profile_ours(device, dtype, steps)
+    return profile_torch(device, dtype, steps, of_ours=part == "torch-of-ours")
+
+
+def run_part(part: str, args: argparse.Namespace) -> dict[str, list[Row]]:
+    """Make one profile in a process of its own. Return its kernels by type."""
+    command = [sys.executable, __file__, "--part", part, "--device", args.device, "--steps", str(args.steps)]
+    process = subprocess.run([*command, "--dtypes", args.dtypes], stdout=subprocess.PIPE, text=True, timeout=300)
+    if process.returncode != 0:
+        sys.exit(f"{PARTS[part]} failed")
+    return json.loads(process.stdout.splitlines()[-1])
+
+
+def measure(args: argparse.Namespace) -> list[Row]:
+    """Make all profiles. Return a row per type."""
+    profiles = {part: run_part(part, args) for part in PARTS}
+    rows = []
+    for dtype in args.dtypes.split(","):
+        parts = {part: profile[dtype] for part, profile in profiles.items()}
+        rows.append({"dtype": dtype, "kernels": parts} | summarize(parts))
+    return rows
 
 
 def markdown(record: Row) -> str:
@@ -210,12 +225,11 @@ def main() -> None:
     arguments.add_argument("--steps", type=int, default=50, help="profiled runs (%(default)s)")
     arguments.add_argument("--part", choices=PARTS, help="measure this alone, and print its kernels as JSON")
     args = arguments.parse_args()
-    if args.part == "ours":
-        print(json.dumps(profile_ours(args.device, args.dtypes, args.steps)))
-    elif args.part:
-        print(json.dumps(profile_torch(args.device, args.dtypes, args.steps, args.part == "torch-of-ours")))
+    if args.part:
+        profiles = {dtype: profile_part(args.part, args.device, dtype, args.steps) for dtype in args.dtypes.split(",")}
+        print(json.dumps(profiles))
     else:
-        record = describe(sys.argv) | {"results": [measure(args, dtype) for dtype in args.dtypes.split(",")]}
+        record = describe(sys.argv) | {"results": measure(args)}
         write(record, markdown(record), args.output)
 
 
