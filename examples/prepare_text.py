@@ -123,7 +123,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("text", type=Path, metavar="FILE", help="text, read as UTF-8")
-    parser.add_argument("--vocab-size", type=int, default=10000, help="most tokens, 257 to 65536 (default: 10000)")
+    parser.add_argument("--vocab-size", type=int, default=10000, help="maximum size, 257 to 65536 (default: 10000)")
     parser.add_argument("--held-out", type=float, default=0.05, help="fraction held out (default: 0.05)")
     parser.add_argument("--out", type=Path, help="folder for the results (default: FILE without extension)")
     a = parser.parse_args(arguments)

@@ -326,7 +326,7 @@ def start_or_resume(
     """Fill the session; on rank 0, write the settings. Return the number of steps that are done."""
     config_path, checkpoint = a.out / "config.json", a.out / "checkpoint.safetensors"
     settings = (json.dumps(run, indent=2) + "\n").encode()
-    group.barrier()  # All ranks have read the settings before.
+    group.barrier()  # No rank writes the settings before all ranks have read them.
     if saved is not None:
         session.load(checkpoint)
         if group.rank == 0 and saved != run:
@@ -442,7 +442,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
 
 
 def model_config(a: argparse.Namespace, vocab_size: int) -> cs336.TransformerConfig:
-    """Return the model of the flags. Without a size, it is a model that two cores train in minutes."""
+    """Return the model that the flags describe. Without --size, it is a model that two cores train in minutes."""
     base = {"context_length": 128, "batch_size": 8}
     if a.size is None:
         base |= {"d_model": 128, "d_ff": 512, "num_layers": 2, "num_heads": 4}

@@ -22,7 +22,8 @@ using namespace cs336;
 namespace {
 
 /// Before: `%y = cs336.div %x, %c`, where %c is a splat.
-/// After: `%y = cs336.mul %x, %r` with %r = 1/%c, if 1/%c is exact: %c is a power of two. Others stay, with a remark.
+/// After: `%y = cs336.mul %x, %r` with %r = 1/%c, if 1/%c is exact: %c is a power of two. Emits a remark for other
+/// constants, and leaves their divisions unchanged.
 ///
 /// Counts `num-multiplied`, divisions that are multiplications now.
 class DivideByConstantsPass : public PassWrapper<DivideByConstantsPass, OperationPass<func::FuncOp>>,

@@ -92,7 +92,7 @@ class Plan:
     arena_bytes
         Allocations and outputs. Those that are needed at different times share bytes.
     parameter_bytes, state_bytes
-        Of variables that are sharded over ranks, the part of one rank.
+        Parameters and the optimizer's state; of variables that are sharded over ranks, the part of one rank.
     host_bytes
         Variables that a GPU leaves in host memory, because only the entry "prepare" reads them; not in the total.
     commands, kernels
@@ -296,7 +296,7 @@ def compile(
         If the module does not compile, or the folder cannot be written; the message contains the diagnostics. If
         `dtype`, `fusion` or `distribute` is unknown, or `pipeline` contains an option that is also an argument. If
         only one of `ranks` and `distribute` is given, or `bucket_mib` without buckets. If `memory_budget` is
-        below what the program requires with all activations recomputed; the message says how much that is.
+        below what the program requires with all activations recomputed; the message contains the required size.
     TypeError
         If `module` is neither a Module nor text.
 
@@ -316,7 +316,7 @@ def compile(
     _check_ranks(ranks, distribute, bucket_mib)
     parsed = parse(module) if isinstance(module, str) else module
     given = {option.split("=")[0]: option for option in _cs336.split_pipeline_options(pipeline)}
-    # By the option of the pipeline, each argument's name and value.
+    # Each argument's name and value, keyed by the option of the pipeline.
     arguments = {
         "dtype": ("dtype", dtype),
         "fusion": ("fusion", fusion),

@@ -28,7 +28,7 @@ DEFAULT_TIMEOUT = 30.0
 
 
 class Group:
-    """The end of a group of ranks that this process has. `init` creates it. One thread at a time may use it.
+    """The membership of this process in a group of ranks. `init` creates it. One thread at a time may use it.
 
     All ranks must call the same methods, and run the same entries with collectives, in the same order. An error of one
     rank ends the group on all ranks. A group is a context manager, which closes it.
@@ -77,7 +77,7 @@ class Group:
         RuntimeError
             If a rank has failed, has left, or does not call it in time. The message names the rank.
         TypeError
-            If this is not an array.
+            If `array` is not an array.
         ValueError
             If the ranks' arrays differ in type or number of elements, or the reduction is unknown.
         """
@@ -110,7 +110,7 @@ def init(timeout: float = DEFAULT_TIMEOUT) -> Group:
     Parameters
     ----------
     timeout
-        Seconds to wait for ranks to arrive, and in each collective for one that sends nothing.
+        Seconds to wait for ranks to arrive and, in each collective, for a rank that sends nothing.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def launch(command: Sequence[str], ranks: int, timeout: float = DEFAULT_TIMEOUT)
     ranks
         The number of processes.
     timeout
-        Seconds after which a rank that has not arrived, or is silent, ends all.
+        Seconds to wait for a rank to arrive or to send data. After them, all ranks are ended.
 
     Raises
     ------

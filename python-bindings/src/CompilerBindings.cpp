@@ -93,7 +93,7 @@ static std::vector<std::string> splitOptions(const std::string &text) {
   return options;
 }
 
-/// The dialect's operations; whether each can be differentiated, by itself or once decomposed.
+/// Maps each operation of the dialect to true if it can be differentiated, directly or after its decomposition.
 static nb::dict getOperations() {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<CS336Dialect>();

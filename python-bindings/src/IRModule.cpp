@@ -54,7 +54,7 @@ namespace {
 /// Collects the errors of a context, which raise() throws, and its warnings.
 class Diagnostics {
 public:
-  /// Without a source, locations are all that there is.
+  /// Without `source`, diagnostics have the locations of operations, but not their lines in a text.
   Diagnostics(MLIRContext *context, const IRModule::Source *source)
       : handler(context, [this](Diagnostic &diagnostic) {
           bool isError = diagnostic.getSeverity() == DiagnosticSeverity::Error;

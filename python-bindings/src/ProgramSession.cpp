@@ -184,7 +184,7 @@ nb::list ProgramSession::profile(const std::string &entry, const nb::dict &input
                                  const std::string &keyName, const std::string &trace) {
   ProfileKey key = valueOrThrow(parseProfileKey(keyName));
   if (!profiler)
-    throw std::runtime_error("the kernels of a GPU can be timed in a session that expects it: cs336.Session(…, "
+    throw std::runtime_error("this session does not time kernels on the GPU: create it with cs336.Session(…, "
                              "profile=True)");
   throwIfError(withoutGIL([&] { return profiler->start(*session); }));
   runSteps(entry, inputs, profiler->getObserver(), steps);

@@ -113,7 +113,7 @@ private:
 
 } // namespace
 
-/// Returns true if there is a GPU and all libraries that running on it requires.
+/// Returns true if there is a GPU, and all libraries that a run on it requires.
 static bool hasUsableGpu() {
   std::vector<runtime::CudaLibraryInfo> libraries = runtime::QueryCudaLibraries();
   bool hasGemms = std::any_of(libraries.begin(), libraries.end(), [](const runtime::CudaLibraryInfo &library) {
