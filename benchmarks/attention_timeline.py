@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draw what a multiprocessor does in the forward pass of attention, by the arithmetic of its limits.
+"""Draws the work of a multiprocessor in the forward pass of attention, computed from the rates of its units.
 
 A block of runtime/kernels/warpgroup_attention_forward.cuh runs on one multiprocessor of an H200. The model has three
 units with the rates of compute capability 9.0: tensor cores, which run one matmul after the other, and exponentials and
@@ -77,7 +77,7 @@ class Block:
         yield self.start("matmuls", number, f"PV{self.tiles - 1}", matmul)
 
     def advance(self, now: float) -> None:
-        """Give every unit a step of time. Warpgroups that use a unit at the same time share it."""
+        """Advance every unit by one step of time. Warpgroups that use a unit at the same time share it."""
         for queue, active in [
             (self.matmuls, list(self.matmuls)[:1]),
             *((each, list(each)) for each in self.shared.values()),

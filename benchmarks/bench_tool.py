@@ -12,7 +12,7 @@ from requirements import require_tools
 
 
 def run(arguments: list[str]) -> tuple[object, bool, int]:
-    """Return the tool's JSON, whether something is missing, and its exit code. Its progress goes to the terminal.
+    """Return the tool's JSON, whether measurements are missing, and its exit code. Its progress goes to the terminal.
 
     The tool also prints complete measurements if it is interrupted (the code is then 128 plus the signal's number) or
     ends with an error. If it prints nothing, this function ends the program.

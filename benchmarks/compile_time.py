@@ -103,7 +103,7 @@ def start_on_gpu(size: str, mode: str, dtype: str, fusion: str, device: str, run
     return cell | {name: statistics.median(values) for name, values in seconds.items()}
 
 
-# Names of what --mode compiles.
+# Descriptions of the functions that --mode compiles.
 MODES = {"train": "a training step", "forward_backward": "a loss and its gradients", "forward": "a forward pass"}
 
 

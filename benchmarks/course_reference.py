@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Training steps of the course's own reference model in PyTorch, beside ours, from the same parameters, on one batch.
+"""Compares our training steps with the course's reference model in PyTorch, from the same parameters, on one batch.
 
 The reference is the code that the course gives to its students: model, loss and AdamW of the package cs336_basics, in
 the repository of an assignment (stanford-cs336/assignment2-systems). It runs eagerly, and with its model compiled by
 torch.compile. Ratios are printed only if the losses of the first steps agree. A loss depends on all updates before it,
-so equal losses compare gradients and the optimizer, too: from step to step, more of the batch is learned. The learning
-rate is small: at 1e-3 without warm-up, rounding alone separates the reference's own two variants by 1.2 % in ten steps.
+so equal losses also check the gradients and the optimizer: each step learns more of the batch. The learning rate is
+small: at 1e-3 without warm-up, rounding alone separates the reference's own two variants by 1.2 % in ten steps.
 
 PYTHONPATH=build/dev/python python3 benchmarks/course_reference.py --course DIR/cs336-basics --output DIR/course
 """
@@ -58,14 +58,14 @@ def time_steps(step: Step, warmup: int, steps: int) -> tuple[list[float], list[f
 
 
 def make_batch(config: cs336.TransformerConfig) -> dict[str, np.ndarray]:
-    """Random tokens and targets of all steps: [batch, positions] each. What is learned is this batch."""
+    """Return random tokens and targets: [batch, positions] each. All steps use this one batch."""
     random = np.random.default_rng(0)
     shape = (config.batch_size, config.context_length)
     return {name: random.integers(0, config.vocab_size, shape) for name in ("tokens", "targets")}
 
 
 def our_step(session: cs336.Session, batch: dict[str, np.ndarray]) -> Step:
-    """A step of a session that has the entry `train`."""
+    """Return a function that runs one step of a session with the entry `train`."""
     return lambda: float(session.run("train", batch, outputs=["loss"])["loss"])
 
 
@@ -77,7 +77,7 @@ def course_step(
     args: argparse.Namespace,
     compiled: bool,
 ) -> Step:
-    """A step of the course's code, from given parameters."""
+    """Return a function that runs one step of the course's code, from given parameters."""
     torch = need("torch")
     from cs336_basics.model import BasicsTransformerLM
     from cs336_basics.nn_utils import cross_entropy
@@ -101,7 +101,7 @@ def course_step(
         loss.backward()
         adamw.step()
         value = loss.item()
-        # The loss is there before the update is.
+        # The loss is available before the update is complete.
         if args.device == "cuda":
             torch.cuda.synchronize()
         return value
@@ -110,7 +110,7 @@ def course_step(
 
 
 def measure(args: argparse.Namespace) -> Cell:
-    """Measure ours and both variants of theirs, one after the other."""
+    """Measure our step and both variants of the course's step, one after the other."""
     config = cs336.TransformerConfig.named(args.size, context_length=args.context, batch_size=args.batch)
     # The form of the optimizer in the course's code.
     optimizer = cs336.Optimizer(form="cs336_2026", lr=args.lr)
@@ -134,7 +134,7 @@ def measure(args: argparse.Namespace) -> Cell:
 
 
 def add_variant(cell: Cell, variant: str, losses: list[float], times: list[float]) -> None:
-    """Add what a variant measured to a cell, with a ratio if its losses are ours."""
+    """Add a variant's measurements to a cell, with a ratio if its losses agree with ours."""
     difference = max(abs(ours - theirs) / abs(theirs) for ours, theirs in zip(cell["losses"], losses, strict=True))
     median = statistics.median(times)
     cell |= {f"torch_{variant}_losses": losses, f"torch_{variant}_difference": difference}
@@ -178,10 +178,10 @@ def main() -> None:
     parser.add_argument("--lr", type=float, default=1e-4, help="learning rate (default: %(default)s)")
     parser.add_argument("--device", default="cuda", help="cpu or cuda (default: %(default)s)")
     parser.add_argument(
-        "--warmup", type=int, default=5, help="steps before those that are timed (default: %(default)s)"
+        "--warmup", type=int, default=5, help="warm-up steps before the timed ones (default: %(default)s)"
     )
     parser.add_argument("--steps", type=int, default=20, help="timed steps (default: %(default)s)")
-    parser.add_argument("--output", type=Path, help="writes OUTPUT.json and OUTPUT.md")
+    parser.add_argument("--output", type=Path, help="write OUTPUT.json and OUTPUT.md")
     args = parser.parse_args()
     if not (args.course / "cs336_basics/model.py").is_file():
         parser.error(f"--course: there is no cs336_basics/model.py in {args.course}")

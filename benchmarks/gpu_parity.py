@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Logits and every gradient of a model on a GPU, against PyTorch with the same parameters and tokens.
+"""Compares the logits and every gradient of a model on a GPU with PyTorch's, from the same parameters and tokens.
 
 The reference is PyTorch in full float32. PyTorch in the same type as ours is shown beside it, which separates the error
 of the type from ours. Errors are ‖x − reference‖₂ / ‖reference‖₂; "worst gradient" is the largest error of all

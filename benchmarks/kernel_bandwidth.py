@@ -54,7 +54,7 @@ def swiglu_backward(shape: tuple[int, int]) -> Group:
 def adamw(shape: tuple[int, int], shadow: str = "") -> Group:
     """Update float32 parameters and moments: 28 bytes per element, also with `shadow`.
 
-    With `shadow`, as in a step of that type: the gradient has the type, and the new parameter is also written in it.
+    If not empty, `shadow` is the type of the gradient, and of a derived weight that is written beside the parameter.
     """
     g = Group()
     tensors = [g.input(shape), g.input(shape, shadow or "f32"), g.input(shape), g.input(shape)]
@@ -248,7 +248,7 @@ def main() -> None:
     arguments.add_argument("--vocab", type=int, default=10000)
     arguments.add_argument("--only", default="", help="measure only kernels whose name matches this regular expression")
     arguments.add_argument(
-        "--bytes", type=int, default=1 << 30, help="bytes that a run moves at least, over several sets of buffers"
+        "--bytes", type=int, default=1 << 30, help="minimum bytes moved by a run, over several sets of buffers"
     )
     arguments.add_argument("--repetitions", type=int, default=50)
     arguments.add_argument("--device", default="cuda")

@@ -32,7 +32,7 @@ Row = dict[str, object]
 
 @dataclass
 class Step:
-    """One measured thing at several levels: medians in milliseconds.
+    """One measurement at several levels: medians in milliseconds.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ def attention_steps(row: Row) -> list[tuple[str, float | None, str]]:
 
 
 def model_steps(row: Row) -> list[tuple[str, float | None, str]]:
-    """Return the same as `attention_steps` for a model's step."""
+    """Return the same three values as `attention_steps`, for a model's step."""
     label = f"{row['size']}, {row['batch_size']} × {row['context_length']}, {top(row)}, {row['mode']}"
     return [(label, row["median_ms"], "")]
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures the peak of memory of a forward pass and of a training step, by context and type, beside PyTorch.
 
-All arguments after `--` are passed to `cs336-bench model`, which must be on PATH; modes, and the number of steps, are
-given here. `--peer-python` has PyTorch; without it, our own columns are measured.
+All arguments after `--` are passed to `cs336-bench model`, which must be on PATH; this script sets the modes and the
+number of steps. `--peer-python` names a Python that has PyTorch; without it, only our own columns are measured.
 
 PATH=build/dev/bin:$PATH python3 benchmarks/memory_peaks.py --output DIR/peaks -- --size tiny --context-length 16,32
 """

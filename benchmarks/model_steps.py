@@ -166,7 +166,7 @@ def markdown(record: Row) -> str:
     rows = record["results"]
     variants = peer_columns(rows)
     columns = {key: form for key, form in COLUMNS.items() if any(row.get(key) is not None for row in rows)}
-    if len({row["warmup"] for row in rows}) == 1:  # The command shows it.
+    if len({row["warmup"] for row in rows}) == 1:  # The command line on the page contains this number.
         del columns["warmup"]
     titles = list(columns)
     for variant in variants:

@@ -22,7 +22,7 @@ Row = dict[str, object]
 def table_columns(document: Row) -> list[Row]:
     """Return the descriptions of the columns for a table.
 
-    Left out are columns without values, columns of lists and objects, and settings that several rows have in common.
+    Omits columns without values, columns of lists and objects, and settings that several rows have in common.
     """
 
     def is_shown(column: Row) -> bool:

@@ -18,7 +18,7 @@ PROVIDERS = {
 
 @dataclass(frozen=True)
 class MissingPackage:
-    """Stands for a package that cannot be imported.
+    """A placeholder for a package that cannot be imported.
 
     Attributes
     ----------

@@ -107,7 +107,7 @@ def run_ours(plan: Plan, dtypes: list[str], seeds: int) -> list[Run]:
 
 
 def run_peer(plan: Plan, dtypes: list[str], seeds: int, variant: str, python: str) -> list[Run]:
-    """Run the same in PyTorch, in one process."""
+    """Run the same types and seeds in PyTorch, in one process."""
     runs: list[Run] = []
     base = {"config": asdict(plan.config), "optimizer": asdict(plan.optimizer), "mode": "curve", "variant": variant}
     base |= {"held_out": str(plan.folder / "held_out.npz"), "held_out_every": plan.held_out_every}
@@ -152,9 +152,11 @@ def parse_arguments() -> argparse.Namespace:
     arguments.add_argument("--batch", type=int, default=4)
     arguments.add_argument("--steps", type=int, default=2000)
     arguments.add_argument("--lr", type=float, default=3e-4, help="highest learning rate")
-    arguments.add_argument("--min-lr", type=float, default=3e-5, help="learning rate at the end of a cosine")
-    arguments.add_argument("--warmup-steps", type=int, default=100, help="with --lr-steps 0, the rate is constant then")
-    arguments.add_argument("--lr-steps", type=int, help="end of the cosine (default: the last step)")
+    arguments.add_argument("--min-lr", type=float, default=3e-5, help="learning rate at the end of the cosine")
+    arguments.add_argument("--warmup-steps", type=int, default=100, help="steps of linear warm-up")
+    arguments.add_argument(
+        "--lr-steps", type=int, help="step at which the cosine ends; 0 for no cosine (default: --steps)"
+    )
     arguments.add_argument("--max-norm", type=float, default=1.0, help="gradient clipping; 0 for none")
     arguments.add_argument("--dtype", type=types, default=["bf16", "fp16"], help="our types, comma-separated")
     arguments.add_argument("--peer-dtype", type=types, default=["bf16"], help="PyTorch's types, comma-separated")
