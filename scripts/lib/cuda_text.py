@@ -45,7 +45,7 @@ def read_tokens(text: str) -> list[Token]:
 
 
 def _declaration_ends(tokens: list[Token]) -> Iterator[int]:
-    """Give the index behind each declaration at file scope: a closing brace, or a semicolon outside of braces."""
+    """Yield the index after each declaration at file scope: after a closing brace, or a semicolon outside braces."""
     depth = 0
     for index, token in enumerate(tokens):
         if token.is_name:
@@ -58,7 +58,7 @@ def _declaration_ends(tokens: list[Token]) -> Iterator[int]:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """What comparing two texts found.
+    """The result of comparing two texts.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ def title_of(file: str) -> str:
 
 
 def navigation_entries(files: list[str]) -> list[str]:
-    """Return an entry for each page: under its own heading, or under its file's name if headings do not tell apart."""
+    """Return an entry for each page: under its heading, or under its file's name if headings are missing or equal."""
     titles = [title_of(file) for file in files]
     has_titles = all(titles) and len({*titles}) == len(titles)
     return [f"- {file}" if has_titles else f"- {PurePath(file).stem}: {file}" for file in files]

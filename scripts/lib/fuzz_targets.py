@@ -96,7 +96,7 @@ def run_command(
     seconds, runs
         The limit of time or the number of cases; one of the two.
     seed
-        Seed of the random numbers; 0 for another one each time.
+        Seed of the random numbers; 0 for a different one in each run.
     """
     limit = f"-max_total_time={seconds}" if runs is None else f"-runs={runs}"
     flags = [limit, f"-seed={seed}", f"-artifact_prefix={findings}/{target.name}-"]
@@ -107,7 +107,7 @@ def run_command(
 
 
 def merge_command(target: Target, corpus: pathlib.Path) -> list[str]:
-    """Make the command that copies to the tree the fewest cases that together reach all code that is new there."""
+    """Make the command that adds the fewest cases to the tree that reach all code which its own cases do not reach."""
     return [*target.command, "-set_cover_merge=1", "-use_counters=0", str(target.seeds), str(corpus)]
 
 

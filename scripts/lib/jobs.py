@@ -54,7 +54,7 @@ class Ended:
 
 
 def deal(tests: Sequence[str], number: int) -> list[list[str]]:
-    """Distribute tests over at most `number` processes. Neighbours, which take about as long, go to different ones."""
+    """Distribute tests over at most `number` processes. Neighbours take about equally long, and are separated."""
     return [part for part in (list(tests[first::number]) for first in range(number)) if part]
 
 
@@ -105,7 +105,7 @@ def _start(job: Job, root: pathlib.Path, logs: pathlib.Path, environment: Mappin
 
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    # A tool's own process may outlive the program, and the other way round.
+    # A tool's own process may outlive the program, and the program may outlive the tool.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

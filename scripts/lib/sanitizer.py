@@ -13,13 +13,13 @@ import re
 
 TOOLS = ("memcheck", "racecheck", "initcheck")
 
-# The exit status of a program that succeeded while the tool found something.
+# The exit status if the program succeeded but the tool reported an error.
 FOUND = 99
 
 # Reports beyond these are only counted.
 PRINTED = 100
 
-# A line of the tool may start in the middle of a line of the program. Longer rules are pytest's.
+# A line of the tool may start in the middle of a line of the program. Longer rows of equals signs are pytest's.
 _LINE = re.compile(r"(?<!=)={9}(?: (?P<body>.*))?$")
 _SUMMARY = re.compile(r"(?:ERROR SUMMARY: (\d+) errors?|RACECHECK SUMMARY: (\d+) hazards? displayed \(.*\))$")
 _NOTICE = re.compile(
@@ -47,7 +47,8 @@ class Report:
         The test that was running; empty before the first test, and in programs without tests.
     library
         The library that caused the report, or empty for our code. "PyTorch" for a kernel that PyTorch launched;
-        "cuBLASLt" for a race within its kernel, on memory that a block shares, which code outside cannot cause.
+        "cuBLASLt" for a race within its kernel, on shared memory of a block, which code outside the kernel cannot
+        cause.
     """
 
     kind: str

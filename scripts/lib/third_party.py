@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""Collect the licences of the software of others in a package: libraries beside it, archives and headers compiled in.
+"""Collect the licences of third-party software in a package: its libraries, and archives and headers compiled in.
 
 The build lists what was compiled in. The owners are in Debian's package database and in Python distributions' metadata.
 Writes THIRD_PARTY.md and a folder of licence texts. A file without an owner or a licence is an error.
@@ -27,25 +27,25 @@ OWN = re.compile(r"libcs336|_cs336")
 # Headers of the C and C++ libraries, of the kernel and of Python. GCC's runtime exception and the kernel's note
 # on system calls set no conditions for programs that include them.
 SYSTEM = re.compile(r"(libc6|libcrypt|libgcc-\d+|libstdc\+\+-\d+|linux-libc|libpython3\.\d+|python3\.\d+)-dev$")
-# Declarations of CUDA's driver, and Python's headers outside of Debian's packages. Nothing of them is in a binary.
+# Declarations of CUDA's driver, and Python's headers outside of Debian's packages. Binaries contain no code from them.
 # NVTX's headers lie beside them and contain functions.
 DECLARATIONS = re.compile(
     r"/include/python3\.\d+/|/nvidia/cu13/include/(?!nvtx3/)|/cuda[^/]*/(targets/[^/]+/)?include/(?!nvtx3/)"
 )
-# Sources that a distribution contains from others, whose licences are at the beginning of a file.
+# Third-party sources in a distribution, whose licences are at the beginning of a file.
 LICENCE_IN_HEADER = {"nanobind": ["nanobind/ext/robin_map/include/tsl/robin_map.h"]}
 
 
 @dataclass
 class Component:
-    """Software of others.
+    """One piece of third-party software.
 
     Attributes
     ----------
     version
-        As its package has it.
+        The version of its package.
     files
-        What lies in the package, as paths there; empty for software that is only compiled in.
+        Its files, as paths in our package; empty for software that is only compiled in.
     texts
         The licences.
     """
@@ -56,18 +56,18 @@ class Component:
 
 
 def run(*command: object) -> str:
-    """Return what a command prints, also if it fails for some of its arguments."""
+    """Return the output of a command, even if it fails for some of its arguments."""
     return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False).stdout
 
 
 def packed_libraries(package: Path) -> list[Path]:
-    """List the libraries of others that lie in a package's lib/, without links."""
+    """List the third-party libraries in a package's lib/, without links."""
     files = (path for path in (package / "lib").glob("*.so*") if not path.is_symlink())
     return sorted(path for path in files if not OWN.match(path.name))
 
 
 def linked_archives(build: Path) -> set[Path]:
-    """Return the archives of others that the build links."""
+    """Return the third-party archives that the build links."""
     archives = set()
     for line in re.findall(
         r"^  LINK_LIBRARIES = (.*)$", (build / "build.ninja").read_text(encoding="utf-8"), re.MULTILINE
@@ -80,7 +80,7 @@ def linked_archives(build: Path) -> set[Path]:
 
 
 def included_headers(build: Path, sources: Path) -> set[Path]:
-    """Return the headers of others that the build's objects include."""
+    """Return the third-party headers that the build's objects include."""
     lines = run("ninja", "-C", build, "-t", "deps").splitlines()
     headers = {(build / line.strip()).resolve() for line in lines if line.startswith("    ")}
     ours = {path for path in headers if path.is_relative_to(sources) and "site-packages" not in path.parts}
@@ -122,7 +122,7 @@ def add_distribution(components: dict[str, Component], header: Path) -> None:
     """Add the Python distribution that a header lies in."""
     place = header.parts.index("site-packages")
     folder, name = Path(*header.parts[: place + 1]), header.parts[place + 1]
-    if name == "nvidia":  # A folder of many distributions.
+    if name == "nvidia":  # This folder belongs to many distributions.
         name = "nvidia-nvtx"
     if name in components:
         return
@@ -139,21 +139,21 @@ def add_distribution(components: dict[str, Component], header: Path) -> None:
 
 
 def collect(package: Path, build: Path, sources: Path) -> dict[str, Component]:
-    """Find the software of others in a package, by name.
+    """Find the third-party software in a package, by name.
 
     Parameters
     ----------
     package
-        The folder that is going to be redistributed.
+        The folder of the package.
     build
-        The build folder, of Ninja, that it was installed from.
+        The Ninja build folder from which the package was installed.
     sources
-        This project's.
+        The source tree of this project.
 
     Raises
     ------
     ValueError
-        If something has no known owner, or its owner has no licence text.
+        If a file has no known owner, or its owner has no licence text.
     """
     components: dict[str, Component] = {}
     libraries = packed_libraries(package)
@@ -200,8 +200,8 @@ def write_licences(components: dict[str, Component], folder: Path) -> None:
 def main() -> int:
     """Read the command line, and write the licences of a package."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--package", type=Path, required=True, help="folder that is going to be redistributed")
-    parser.add_argument("--build", type=Path, required=True, help="build folder that it was installed from")
+    parser.add_argument("--package", type=Path, required=True, help="folder of the package")
+    parser.add_argument("--build", type=Path, required=True, help="build folder from which it was installed")
     parser.add_argument("--output", type=Path, help="folder for the list and the texts (default: the package)")
     arguments = parser.parse_args()
     sources = Path(__file__).resolve().parents[2]

@@ -44,7 +44,7 @@ def read_junit(path: pathlib.Path) -> SuiteResult:
     """
     result = SuiteResult()
     for case in ElementTree.parse(path).getroot().iter("testcase"):
-        # CTest writes the name twice.
+        # CTest writes the name into both attributes.
         name = ".".join(dict.fromkeys(filter(None, (case.get("classname"), case.get("name")))))
         skip = case.find("skipped")
         if case.find("failure") is not None or case.find("error") is not None:
