@@ -148,7 +148,7 @@ absl::StatusOr<std::vector<AllReduceTimes>> bench::measureOnThreads(int ranks, a
   std::vector<std::thread> threads;
   for (int rank = 0; rank != ranks; ++rank)
     threads.emplace_back([&, rank] {
-      // A rank that failed leaves, which ends those that wait for it.
+      // A rank that fails leaves the group, which ends the ranks that wait for it.
       results[rank] = measureCollectives(std::move(group[rank]), "cpu", GpuExchange::kAuto, plan, startups[rank]);
     });
   for (std::thread &thread : threads)

@@ -197,7 +197,7 @@ absl::Status AllReduceCommand::check() const {
   return output.check(getColumnsOfRows({}));
 }
 
-/// Before any rank is started: a rank without a GPU would be reported by the group as a rank that failed.
+/// Checks the number of GPUs before any rank starts: the group would report a rank without a GPU as a failed rank.
 absl::Status AllReduceCommand::checkGPUs() const {
   auto found = llvm::find_if(backends, isOnGPUs);
   if (found == backends.end())

@@ -56,7 +56,7 @@ static StringRef getMnemonic(runtime::Reduction reduction) {
   llvm_unreachable("every reduction has a mnemonic");
 }
 
-/// "memref<250xf32>".
+/// Prints a type such as "memref<250xf32>".
 static std::string printType(runtime::DType dtype, int64_t count) {
   StringRef element = dtype == runtime::DType::kBF16 ? "bf16" : dtype == runtime::DType::kF16 ? "f16" : "f32";
   return llvm::formatv("memref<{0}x{1}>", count, element);

@@ -33,7 +33,7 @@ struct Compiled {
 };
 } // namespace
 
-/// Takes the module through the pipeline.
+/// Runs the pipeline on the module, and summarizes the memory of its phases.
 static LogicalResult plan(ModuleOp module, Mode mode, const CompileOptions &options, Compiled &compiled) {
   if (failed(runPipeline(module, options)))
     return failure();
@@ -161,7 +161,7 @@ static absl::Status measureForward(const Compiled &compiled, const AttentionOpti
   return hasPeer(options) ? copyOutput(**session, "forward", "o", values) : absl::OkStatus();
 }
 
-/// Copies the gradients that a peer's are compared with, and the variables that it gets.
+/// Copies the gradients for the comparison with a peer, and the variables for the peer.
 static absl::Status copyComparedValues(runtime::Session &session, const AttentionCase &attention,
                                        runtime::TensorMap &values, runtime::TensorMap &variables) {
   std::vector<const char *> gradients{"q", "k"};
@@ -176,7 +176,7 @@ static absl::Status copyComparedValues(runtime::Session &session, const Attentio
   return saved.status();
 }
 
-/// With a peer, compares `values`, the results of the timed sessions, with the peer's.
+/// Times the backward pass. With a peer, compares `values`, the results of the timed sessions, with the peer's.
 static absl::Status measureBackward(const Compiled &compiled, const AttentionCase &attention,
                                     const AttentionOptions &options, AttentionMeasurement &measurement,
                                     runtime::TensorMap &values, llvm::function_ref<void(StringRef, double)> report) {
@@ -199,7 +199,7 @@ static absl::Status measureBackward(const Compiled &compiled, const AttentionCas
     if (absl::Status status = copyComparedValues(**session, attention, values, given); !status.ok())
       return status;
   }
-  // On one GPU the peer has what this session has given back.
+  // On one GPU, the peer needs the memory of this session.
   session->reset();
   absl::StatusOr<std::vector<AttentionPeerMeasurement>> peers = options.peer->measure(attention, given, values);
   if (!peers.ok())
@@ -226,7 +226,7 @@ static absl::Status checkTile(const AttentionCase &attention, const AttentionOpt
   return checkFit(*memory, *options.tile);
 }
 
-/// Compiles the program of one pass unless its tile does not fit, which `status` then states.
+/// Compiles the program of one pass, unless `status` shows that its tile does not fit.
 static absl::StatusOr<Compiled> compilePass(llvm::function_ref<void(ModuleOp)> build, Mode mode,
                                             const AttentionOptions &options, const absl::Status &status,
                                             llvm::function_ref<void(StringRef)> warn,

@@ -16,13 +16,13 @@
 using namespace cs336;
 using namespace cs336::bench;
 
-/// Numbers that a case holds, about; to compare cases.
+/// Returns the approximate number of values in a case. Only good enough to compare cases.
 static double getWeight(const AttentionCase &attention) {
   return static_cast<double>(attention.batchSize * attention.numHeads) * static_cast<double>(attention.length) *
          static_cast<double>(attention.length + 2 * attention.headDim);
 }
 
-/// A case that has no plan is measured all the same, and says why it cannot be.
+/// Adds the planned memory to the forecast. A case without a plan is still measured; its row contains the error.
 static absl::Status forecastMemory(AttentionCase largest, llvm::ArrayRef<PipelineVariant> pipelines,
                                    const AttentionOptions &options, Forecast &forecast) {
   llvm::SmallVector<const PipelineVariant *> planned{&pipelines.front()};

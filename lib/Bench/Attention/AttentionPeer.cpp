@@ -36,7 +36,7 @@ absl::StatusOr<std::unique_ptr<AttentionPeer>> AttentionPeer::start(const PeerOp
   return std::unique_ptr<AttentionPeer>(new AttentionPeer(options, *std::move(process)));
 }
 
-/// ‖a − b‖ / ‖b‖ in float64.
+/// Returns ‖a − b‖ / ‖b‖, computed in float64.
 static absl::StatusOr<double> getDistance(const TensorView &a, const TensorView &b) {
   absl::StatusOr<runtime::Tensor> left = runtime::Cast(a, DType::kF64), right = runtime::Cast(b, DType::kF64);
   if (!left.ok() || !right.ok())

@@ -25,7 +25,7 @@ namespace {
 /// The time of the backward pass: the difference between a step with gradients and a forward step.
 struct BackwardTimes {
   double mean, sum;
-  /// Negative if steps vary by more than the backward pass takes.
+  /// Negative if the variation of the steps exceeds the time of the backward pass.
   Ranged median;
 };
 } // namespace
@@ -105,7 +105,7 @@ static std::optional<Ranged> getForward(const AttentionMeasurement &measurement)
   return getRangedMedian(measurement.forward.host);
 }
 
-/// The factor by which the backward pass is shorter than that of `base`.
+/// Returns the factor by which the backward pass is shorter than that of `base`.
 static std::optional<Ranged> getBackwardSpeedUp(const AttentionRow &row, const AttentionMeasurement *base) {
   std::optional<BackwardTimes> ours = getBackward(row.measurement);
   std::optional<BackwardTimes> theirs = base ? getBackward(*base) : std::nullopt;
@@ -144,7 +144,7 @@ static void appendSettings(Columns &columns) {
   add("added", "added", [](const Row &row) { return Cell::optional(row.pipeline.added); });
   add("tile", "tile", [](const Row &row) { return row.tile ? Cell(describeTile(*row.tile)) : Cell::empty(); });
   add("warm-up", "warmup", [](const Row &row) { return Cell::integer(row.warmup); });
-  // More steps measure the same.
+  // A result, because measurements with different numbers of steps are comparable.
   add("steps", "steps", [](const Row &row) { return Cell::integer(row.steps); }, Show::Setting, Role::Result);
 }
 
@@ -152,7 +152,7 @@ static void appendSettings(Columns &columns) {
 static constexpr const char *kForwardStepsKey = "forward_step_ms", *kLossStepsKey = "loss_step_ms",
                             *kBothStepsKey = "forward_backward_step_ms";
 
-/// The host's times, then the GPU's. If a pass has none, the column of the median contains the reason.
+/// Appends the host's times, then the GPU's. If a pass has none, the column of the median contains the reason.
 static void appendTimes(Columns &columns) {
   using M = AttentionMeasurement;
   auto add = [&](std::string title, std::string key, Cell (*get)(const M &), Show show = Show::Result) {
@@ -224,7 +224,7 @@ static void appendTimes(Columns &columns) {
       Show::OnRequest);
 }
 
-/// Speed-ups over the row's base cases.
+/// Appends speed-ups over the row's base cases.
 static void appendSpeedUps(Columns &columns, llvm::ArrayRef<AttentionRow> rows) {
   using Find = const AttentionMeasurement *(*)(const AttentionRow &, llvm::ArrayRef<AttentionRow>);
   auto add = [&](const std::string &title, const std::string &key, Find find) {
@@ -291,7 +291,7 @@ static void appendResources(Columns &columns) {
       [](const Row &row) { return Cell::integer(row.measurement.backwardCommands); });
 }
 
-/// The fields that only JSON has: the time of every step.
+/// Appends the fields that only JSON has: the time of every step.
 static void appendSteps(Columns &columns) {
   columns.push_back({"compile (s)", "compile_seconds",
                      [](const AttentionRow &row) { return Cell::number(row.measurement.compileSeconds, 2); },
@@ -305,7 +305,7 @@ static void appendSteps(Columns &columns) {
   add("forward and backward steps (ms)", kBothStepsKey, &AttentionMeasurement::both);
 }
 
-/// PyTorch's medians over ours. The backward pass has none if our memory did not suffice for it.
+/// Returns PyTorch's median over ours. The backward pass has no ratio if our memory did not suffice for it.
 static std::optional<Ranged> getForwardRatio(const AttentionRow &row, const AttentionPeerMeasurement &peer) {
   return divide(getRangedMedian(peer.forwardMilliseconds), getRangedMedian(row.measurement.forward.host));
 }
@@ -315,7 +315,7 @@ static std::optional<Ranged> getBackwardRatio(const AttentionRow &row, const Att
   return ours ? std::optional(divide(getRangedMedian(peer.backwardMilliseconds), ours->median)) : std::nullopt;
 }
 
-/// The columns of one variant of PyTorch. Where values disagree, the ratios are "mismatch".
+/// Appends the columns of one variant of PyTorch. Where values disagree, the ratios are "mismatch".
 static void appendPeer(Columns &columns, const std::string &variant) {
   using Peer = AttentionPeerMeasurement;
   using Get = Cell (*)(const AttentionRow &, const Peer &);

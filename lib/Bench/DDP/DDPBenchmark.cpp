@@ -38,8 +38,8 @@ static std::vector<double> getSlowest(llvm::ArrayRef<RankResult> results, std::v
   return slowest;
 }
 
-/// Returns the mean of a value over ranks, and widens `spread` to its largest difference. NaN of any rank is the
-/// spread, because it agrees with no value.
+/// Returns the mean of a value over ranks, and widens `spread` to its largest difference. If any rank's value is NaN,
+/// the spread is NaN, because NaN equals no value.
 static double getMean(llvm::ArrayRef<RankResult> results, double RankResult::*value, double &spread) {
   double sum = 0, least = results.front().*value, most = least;
   for (const RankResult &result : results) {
@@ -156,7 +156,7 @@ absl::Status DDPBenchmark::launch(int ranks) const {
 }
 
 /// Returns the error to report: a lack of memory on any rank explains the errors of the others, which are those of the
-/// group. A rank that was killed has no result, and the launcher's error says so.
+/// group. A rank that was killed has no result; the launcher's error reports it.
 static absl::Status findCause(llvm::ArrayRef<absl::StatusOr<RankResult>> results, const absl::Status &launched) {
   const absl::Status *first = nullptr;
   for (const absl::StatusOr<RankResult> &result : results) {

@@ -31,7 +31,7 @@ static constexpr llvm::StringLiteral kDescription = "times training steps of sev
 static constexpr llvm::StringLiteral kVariants[] = {"ddp",  "ddp-compile", "graphs-flat", "graphs-flat-bf16",
                                                     "zero", "fsdp"};
 
-/// The values of `--distribute`: those of the pipeline's option, and none.
+/// Returns the values of `--distribute`: those of the pipeline's option, and none.
 static cl::ValuesClass getDistributionValues() {
   return cl::values(
       clEnumValN(Distribution::None, "none", "one rank without an exchange, with which the others are compared"),

@@ -40,7 +40,7 @@ std::optional<Distribution> cs336::bench::symbolizeDistribution(llvm::StringRef 
 
 bool cs336::bench::hasBuckets(Distribution distribution) { return distribution >= Distribution::Bucket; }
 
-/// "bucket"; "torch fsdp" for a peer.
+/// Returns the mode: "bucket", or "torch fsdp" for a peer.
 static std::string getModeName(const DDPRow &row) {
   return row.peer.empty() ? stringifyDistribution(row.distribution).str() : "torch " + row.peer;
 }
@@ -64,7 +64,7 @@ bool cs336::bench::isSameModel(const DDPRow &a, const DDPRow &b) {
 }
 
 ValueCheck cs336::bench::checkValues(const DDPRow &row, llvm::ArrayRef<DDPRow> rows) {
-  // NaN is not 0.
+  // The negated comparison also finds NaN.
   if (!(row.measurement.spread == 0))
     return ValueCheck::RanksDiffer;
   for (const DDPRow &other : rows) {
@@ -131,7 +131,7 @@ static Column<DDPRow> makeNumber(std::string title, std::string key, int digits,
   return {std::move(title), std::move(key), std::move(extract), show};
 }
 
-/// "OOM", "unsupported", or "failed" with the error as a footnote; "missing" for a peer that has failed.
+/// Returns "OOM", "unsupported", or "failed" with the error as a footnote; "missing" for a peer that has failed.
 static Cell makeFailure(const DDPRow &row) {
   const absl::Status &status = row.measurement.status;
   if (!row.peer.empty())

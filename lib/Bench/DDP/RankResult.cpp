@@ -83,7 +83,7 @@ static bool fromJSON(const json::Value &value, Overlap &overlap, json::Path path
          map.map("exposed", overlap.exposed);
 }
 
-/// JSON has no NaN and no infinity: null stands for them.
+/// Returns nullopt for NaN and infinities, which JSON lacks: null stands for them.
 static std::optional<double> toNumber(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }

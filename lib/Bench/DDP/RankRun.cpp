@@ -83,7 +83,7 @@ void RankRun::wait() {
 absl::Status RankRun::give(const runtime::Session &session, const runtime::TensorMap &batch) const {
   if (absl::Status status = runtime::WriteTensors(job.getBatchPath(getRank()), batch); !status.ok())
     return status;
-  // A collective, if parameters are sharded.
+  // All ranks call this, because it is a collective if parameters are sharded.
   absl::StatusOr<runtime::TensorMap> parameters = session.SaveVariables(runtime::VariableSet::kParameters);
   if (!parameters.ok() || getRank() != 0)
     return parameters.status();

@@ -17,7 +17,7 @@ using namespace cs336::bench;
 static constexpr double kShareOfGemm = 0.6;
 /// FLOP/s of a laptop's two cores, and of a small GPU.
 static constexpr double kSlowCPU = 2e10, kSlowGPU = 2e12;
-/// A forecast of so little at a slow rate does not get better by measuring.
+/// Seconds of work at a slow rate up to which the device's rate is not measured.
 static constexpr double kNotWorthMeasuring = 5;
 
 static double getTotalFlops(llvm::ArrayRef<TaskWork> tasks) {

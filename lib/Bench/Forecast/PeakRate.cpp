@@ -101,7 +101,7 @@ absl::StatusOr<double> PeakRates::measure(BuildType type, ComputeType computeTyp
 }
 
 absl::StatusOr<double> PeakRates::get(BuildType type, ComputeType computeType) {
-  // A model that is built in float64 is computed in float64, whatever the compute type.
+  // A model that is built in float64 computes in float64, regardless of the compute type.
   if (type == BuildType::F64)
     computeType = ComputeType::FP32;
   auto [rate, isNew] = rates.try_emplace({type, computeType}, 0.0);

@@ -18,8 +18,8 @@
 using namespace cs336;
 using namespace cs336::bench;
 
-/// Numbers that a session of the model holds, about: parameters with what training adds to them, and activations. Only
-/// good enough to compare models.
+/// Returns the approximate bytes of a session of the model: parameters, their gradients and moments, and activations.
+/// Only good enough to compare models.
 static double getWeight(const ModelDescription &description) {
   const TransformerConfig &config = description.transformer;
   bool hasBackward = description.mode == Mode::ForwardBackward || description.mode == Mode::Train;
@@ -46,7 +46,7 @@ static absl::StatusOr<int64_t> planMemory(const ModelDescription &description, c
                                           const PipelineOptions &pipeline) {
   constexpr int64_t kPlannedLayers = 3;
   int64_t layers = description.transformer.numLayers;
-  // Blocks of layers that are computed again do not add up layer by layer.
+  // With recomputation, memory is not linear in the number of layers.
   if (layers <= kPlannedLayers || pipeline.checkpoint != 0 || pipeline.selectiveCheckpoint != 0 ||
       !pipeline.memoryBudget.empty())
     return planLayers(description, layers, options);
@@ -57,7 +57,7 @@ static absl::StatusOr<int64_t> planMemory(const ModelDescription &description, c
   return *all + (layers - kPlannedLayers) * (*all - *fewer);
 }
 
-/// A model that has no plan is measured all the same, and says why it cannot be.
+/// Adds the planned memory to the forecast. A model without a plan is still measured; its row contains the error.
 static absl::Status forecastMemory(const ModelDescription &largest, llvm::ArrayRef<PipelineVariant> pipelines,
                                    const MeasureOptions &options, Forecast &forecast) {
   llvm::SmallVector<const PipelineVariant *> planned{&pipelines.front()};
@@ -81,7 +81,7 @@ static absl::Status forecastMemory(const ModelDescription &largest, llvm::ArrayR
   return absl::OkStatus();
 }
 
-/// Measured on two cores: passes, and the initial values of parameters.
+/// Returns the seconds of passes and of drawing initial parameters, as measured on two cores.
 static double getOtherSeconds(const TransformerConfig &config) {
   constexpr double kPerLayer = 0.06, kPerParameter = 1e-8;
   return kPerLayer * static_cast<double>(config.numLayers) +

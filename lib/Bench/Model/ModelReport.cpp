@@ -36,8 +36,8 @@ std::optional<std::string> cs336::bench::describeMemoryMismatch(const Measuremen
     return std::nullopt;
   return llvm::formatv("by the device's own count {0} are in use, and the plan has {1}: {2}", formatBytes(used),
                        formatBytes(measurement.memoryBytes),
-                       unplanned < 0 ? "another program on the GPU gave memory back meanwhile"
-                                     : "other programs on the GPU, or memory that no plan holds")
+                       unplanned < 0 ? "another program on the GPU freed memory meanwhile"
+                                     : "other programs on the GPU, or memory that the plan does not include")
       .str();
 }
 
@@ -50,7 +50,7 @@ static bool isSameModel(const ModelRow &a, const ModelRow &b) {
          a.measurement.warmup == b.measurement.warmup;
 }
 
-/// The mean time of the forward pass of the same model, if it was measured too.
+/// Returns the mean time of the forward pass of the same model, if it was measured too.
 static std::optional<Ranged> findForward(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
   if (row.description.mode != Mode::ForwardBackward)
     return std::nullopt;
@@ -61,8 +61,8 @@ static std::optional<Ranged> findForward(const ModelRow &row, llvm::ArrayRef<Mod
   return std::nullopt;
 }
 
-/// By which factor the row's median is below that of the same step of another row, which `isBase` finds; nothing of the
-/// row itself, and where that was not measured.
+/// Returns the ratio of another row's median to the row's: the row with the same step for which `isBase` returns true.
+/// Returns nullopt if that is the row itself, or was not measured.
 static std::optional<Ranged> getSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows,
                                         llvm::function_ref<bool(const ModelRow &)> isBase) {
   if (isBase(row))
@@ -75,7 +75,7 @@ static std::optional<Ranged> getSpeedUp(const ModelRow &row, llvm::ArrayRef<Mode
   return std::nullopt;
 }
 
-/// In float32, all else being equal. In a ladder types are not all that differs.
+/// Returns the speed-up over float32 with the same settings. Rungs of a ladder differ in more than types.
 static std::optional<Ranged> getTypeSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
   return getSpeedUp(row, rows, [&](const ModelRow &other) {
     return other.computeType == ComputeType::FP32 && other.fusion == row.fusion && row.pipeline.added.empty() &&
@@ -83,7 +83,7 @@ static std::optional<Ranged> getTypeSpeedUp(const ModelRow &row, llvm::ArrayRef<
   });
 }
 
-/// Over no fusion, or the foot of the row's ladder.
+/// Returns the speed-up over the row without fusion, or over the first rung of the row's ladder.
 static std::optional<Ranged> getFusionSpeedUp(const ModelRow &row, llvm::ArrayRef<ModelRow> rows) {
   bool isRung = !row.pipeline.added.empty();
   return getSpeedUp(row, rows, [&](const ModelRow &other) {
@@ -164,7 +164,7 @@ static Column<ModelRow> makeStatistic(std::string title, std::string key, double
 
 static double getSeconds(const ModelRow &row) { return computeStatistics(row.measurement.stepMilliseconds).mean / 1e3; }
 
-/// FLOP/s.
+/// Returns FLOP/s in the mean time of a step.
 static double getRate(const ModelRow &row) {
   return getModelFlops(row.description.transformer, row.description.mode) / getSeconds(row);
 }
@@ -172,7 +172,7 @@ static double getRate(const ModelRow &row) {
 /// The columns with the time of every step, by the host's clock and by the GPU's.
 static constexpr const char *kStepsKey = "step_ms", *kEventStepsKey = "event_step_ms";
 
-/// The host's times of the timed steps. If a row has none, the column of the mean contains the reason.
+/// Appends the host's times of the timed steps. If a row has none, the column of the mean contains the reason.
 static void appendHostTimes(Columns &columns) {
   columns.push_back({"mean (ms)", "mean_ms", [](const ModelRow &row) {
                        if (!row.measurement.status.ok())
@@ -191,7 +191,7 @@ static void appendHostTimes(Columns &columns) {
   columns.push_back(makeNumber("std/mean", "std_over_mean", 4, getSpread, Show::OnRequest));
 }
 
-/// A GPU's own times, and the time between kernels while they were profiled.
+/// Appends a GPU's own times, and the time between kernels while they were profiled.
 static void appendDeviceTimes(Columns &columns) {
   using Number = std::optional<double>;
   auto getEvent = [](const ModelRow &row) -> Number {
@@ -281,7 +281,7 @@ static std::optional<std::string> describeRange(const Measurement &measurement) 
       .str();
 }
 
-/// The facts of profiles.
+/// Appends the numbers from profiles.
 static void appendProfileFacts(Columns &columns) {
   using Longest = std::optional<ProfileFacts::Longest>;
   columns.push_back(makeNumber("GEMMs (%)", "gemm_percent", 1, [](const ModelRow &row) -> std::optional<double> {
@@ -347,7 +347,7 @@ static void appendResources(Columns &columns, bool perStep) {
   addTimes("event steps (ms)", kEventStepsKey, &M::deviceMilliseconds, Show::OnRequest);
 }
 
-/// PyTorch's median over ours.
+/// Returns PyTorch's median over ours.
 static Ranged getPeerRatio(const ModelRow &row, const PeerMeasurement &peer) {
   return divide(getRangedMedian(peer.stepMilliseconds), getRangedMedian(row.measurement.stepMilliseconds));
 }
@@ -356,7 +356,7 @@ static bool isClose(const ModelRow &row, const PeerMeasurement &peer) {
   return compare(*row.measurement.values, peer.values, row.computeType).isClose;
 }
 
-/// The columns of one variant of PyTorch. Where values disagree, the ratio is "mismatch".
+/// Appends the columns of one variant of PyTorch. Where values disagree, the ratio is "mismatch".
 static void appendPeer(Columns &columns, const std::string &variant) {
   auto find = [variant](const ModelRow &row) -> const PeerMeasurement * {
     const auto *peer = llvm::find_if(llvm::ArrayRef(row.measurement.peers),

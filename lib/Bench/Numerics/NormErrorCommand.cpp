@@ -123,7 +123,7 @@ absl::StatusOr<std::vector<double>> NormErrorCommand::measure(double mean, const
   return errors;
 }
 
-/// JSON has no infinities and no NaN.
+/// Returns a cell with text for infinities and NaN, which JSON numbers lack.
 static Cell makeError(double error) {
   if (!std::isfinite(error))
     return {"not finite", nullptr};

@@ -23,7 +23,7 @@ static constexpr llvm::StringLiteral kScript =
     ;
 static constexpr llvm::StringLiteral kAdvice = ", or name another Python with --peer-python";
 
-/// UNAVAILABLE with what an answer says is missing; OK if that is nothing.
+/// Returns UNAVAILABLE with the packages that are missing according to the answer, or OK if none is.
 static absl::Status describeMissing(const json::Object &answer, llvm::StringRef python) {
   const json::Object *missing = answer.getObject("missing");
   if (!missing || !answer.getObject("versions"))
@@ -44,7 +44,7 @@ static absl::Status describeMissing(const json::Object &answer, llvm::StringRef 
 
 absl::Status cs336::bench::checkPackages(const std::string &python, llvm::ArrayRef<llvm::StringLiteral> packages,
                                          double timeoutSeconds) {
-  // As a shell finds it: the message names the file.
+  // Searches PATH as a shell does, so that messages contain the path of the file.
   llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(python);
   std::string path = found ? *found : python;
   auto process = PeerProcess::start({path, "-c", kScript.str()});

@@ -117,7 +117,7 @@ absl::StatusOr<WayToFit> FitSearch::plan(const ModelDescription &variant, String
   return WayToFit{flags.str(), plan->getTotalBytes(), plan->getSecondsPerToken(variant)};
 }
 
-/// The lowest fusion level that fits, with unchanged types and with bfloat16.
+/// Adds the lowest fusion level that fits, with unchanged types and with bfloat16.
 absl::Status FitSearch::addCompilation(const PipelineOptions &pipeline) {
   struct TypeChange {
     std::string option, flag;
@@ -147,7 +147,7 @@ absl::Status FitSearch::addCompilation(const PipelineOptions &pipeline) {
   return absl::OkStatus();
 }
 
-/// "40GiB", or "1000000" if the size is not a whole number of MiB.
+/// Prints a size such as "40GiB", or "1000000" if it is not a whole number of MiB.
 static std::string printSize(int64_t bytes) {
   constexpr int64_t kGibi = int64_t{1} << 30, kMebi = int64_t{1} << 20;
   if (bytes % kGibi == 0)
@@ -176,8 +176,8 @@ absl::Status FitSearch::addBudget(const PipelineOptions &pipeline) {
   return absl::OkStatus();
 }
 
-/// Blocks of 1, 2, … layers: larger blocks keep fewer inputs but have larger live sets, so that memory first falls and
-/// then grows.
+/// Tries blocks of 1, 2, … layers: larger blocks keep fewer inputs but have larger live sets, so that memory first
+/// falls and then grows.
 absl::Status FitSearch::addRecomputation(const PipelineOptions &pipeline) {
   if (!pipeline.memoryBudget.empty() || !hasBackward(description.mode))
     return absl::OkStatus();
@@ -201,8 +201,8 @@ absl::Status FitSearch::addRecomputation(const PipelineOptions &pipeline) {
   return absl::OkStatus();
 }
 
-/// Bisects. All limits start with the same bounds and take the same way until one value fits the larger limit alone, so
-/// the result is monotone in the limit whether or not memory is monotone in the size.
+/// Bisects. For any two limits, the searches are identical until a value fits only the larger one. So a larger limit
+/// never gives a smaller result, even if memory is not monotone in the size.
 absl::Status FitSearch::addLargest(int64_t TransformerConfig::*size, StringRef flag) {
   int64_t fitting = 0, tooLarge = description.transformer.*size;
   std::optional<WayToFit> largest;

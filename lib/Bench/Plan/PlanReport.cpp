@@ -24,7 +24,7 @@ using namespace cs336;
 using namespace cs336::bench;
 namespace json = llvm::json;
 
-/// In units of 10^9.
+/// Returns the count in units of 10^9.
 static Cell makeGiga(double count) { return Cell::number(count / 1e9, 3); }
 
 static double getIntensity(const exec::Work &work) { return work.bytes > 0 ? work.flops / work.bytes : 0; }

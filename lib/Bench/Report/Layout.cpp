@@ -142,7 +142,7 @@ Layout cs336::bench::layOut(const Table &table, LineWidths line) {
     BlockBuilder builder(table, line);
     for (size_t column : settings)
       builder.add(column);
-    // Requires at least one result per block, or else blocks would not help.
+    // Each block has at least one result, even if the line is too narrow for it.
     bool isFirst = true;
     for (; next < results.size() && (isFirst || table.isSelected() || builder.hasSpaceFor(results[next])); ++next) {
       builder.add(results[next]);

@@ -42,8 +42,8 @@ std::optional<int64_t> cs336::bench::findLeastTokens(const ScalingModel &model, 
   auto binds = [&](int64_t tokens) {
     return model.predict(strategy, grid, static_cast<double>(tokens * grid.getRanks())).isBoundByCommunication();
   };
-  // The time of communication grows more slowly with the tokens than that of computation, or communication binds at all
-  // numbers of tokens.
+  // With more tokens, the time of communication grows more slowly than that of computation, or communication binds for
+  // all numbers of tokens. So a binary search finds the limit.
   int64_t tooFew = 0, enough = int64_t(1) << 30;
   if (binds(enough))
     return std::nullopt;

@@ -57,7 +57,7 @@ static std::vector<Column<Row>> getCaseColumns() {
   return columns;
 }
 
-/// "32 x 8": data and tensor ranks.
+/// Describes data and tensor ranks: "32 x 8".
 static std::string describeGrid(RankGrid grid) {
   return std::to_string(grid.data) + " x " + std::to_string(grid.tensor);
 }

@@ -19,7 +19,7 @@ using exec::CommandPhase;
 // Terms of the format
 //===----------------------------------------------------------------------===//
 
-/// "4x25x512x512xf32".
+/// Prints a type such as "4x25x512x512xf32".
 static std::string printType(const format::TensorTypeT &type) {
   std::string text;
   for (int64_t size : type.shape)
@@ -93,7 +93,8 @@ const format::EntryT *cs336::bench::findEntry(const format::ExecutableT &program
 // Variables and inputs
 //===----------------------------------------------------------------------===//
 
-/// Returns for each variable whether a GPU has it in its memory: "prepare" alone runs on the host.
+/// Returns for each variable whether it is in the memory of a GPU. Variables that only "prepare" uses are not: it runs
+/// on the host.
 static std::vector<bool> getVariablesOnDevice(const format::ExecutableT &program) {
   std::vector<bool> onDevice(program.variables.size());
   for (const auto &entry : program.entries)

@@ -111,7 +111,7 @@ static llvm::DenseSet<const Allocation *> chooseLargest(const MemoryTimeline &ti
   return chosen;
 }
 
-/// An omitted variable leaves a gap in its segment.
+/// Gives each allocation its address. An omitted variable leaves a gap in its segment.
 void SnapshotWriter::place() {
   llvm::DenseSet<const Allocation *> chosen = chooseLargest(timeline, omitted);
   int64_t address = kBase;
@@ -151,7 +151,7 @@ void SnapshotWriter::writeFrame(llvm::StringRef file, llvm::StringRef name) {
   });
 }
 
-/// The innermost frame is first: the operation with its type, then the layer, then the phase.
+/// Writes the frames, the innermost first: the operation with its type, then the layer, then the phase.
 void SnapshotWriter::writeFrames(Placed &placed) {
   if (placed.frames)
     return pickle.writeShared(*placed.frames);
@@ -202,7 +202,7 @@ void SnapshotWriter::writeSegmentEvent(const Segment &segment) {
   });
 }
 
-/// Writes a block; an inactive one without an allocation.
+/// Writes a block, which is inactive if `placed` is null.
 void SnapshotWriter::writeBlock(int64_t address, int64_t bytes, Placed *placed) {
   pickle.writeDictionary([&] {
     pickle.writeItem("address", address);
@@ -257,8 +257,9 @@ void SnapshotWriter::writeSegment(const Segment &segment) {
   });
 }
 
-/// Writes the events: segments, variables and inputs, then the step's allocations in the order of its commands. Where a
-/// command of another stream has started later, the times of the following events are those of that start.
+/// Writes the events: segments, variables and inputs, then the step's allocations in the order of its commands. Times
+/// do not decrease: if an earlier command of another stream has started later, the following events have the time of
+/// that start.
 void SnapshotWriter::writeTrace() {
   struct Event {
     llvm::StringRef action;
@@ -296,7 +297,7 @@ void SnapshotWriter::writeTrace() {
 
 void SnapshotWriter::write() {
   pickle.writeDictionary([&] {
-    // First the events, which are most of the file: the first strings are the shortest to repeat.
+    // Events come first, because they are most of the file, and the references to the first strings are the shortest.
     pickle.writeString("device_traces");
     pickle.writeList(1, [&](size_t) { writeTrace(); });
     pickle.writeString("segments");

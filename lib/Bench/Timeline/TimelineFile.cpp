@@ -13,7 +13,7 @@ using namespace cs336;
 using namespace cs336::bench;
 namespace json = llvm::json;
 
-/// "optimizer_state".
+/// Returns the key of a kind, such as "optimizer_state".
 static std::string getKey(MemoryKind kind) {
   std::string key = stringifyMemoryKind(kind).str();
   llvm::replace(key, ' ', '_');

@@ -17,7 +17,7 @@
 
 using namespace cs336::bench;
 
-/// `sorted` has at least one sample, and `fraction` is between 0 and 1.
+/// Returns the quantile. `sorted` has at least one sample, and `fraction` is between 0 and 1.
 static double getQuantile(llvm::ArrayRef<double> sorted, double fraction) {
   double position = fraction * static_cast<double>(sorted.size() - 1);
   auto below = static_cast<size_t>(position);
