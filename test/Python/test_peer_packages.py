@@ -130,7 +130,7 @@ def test_a_study_goes_on_to_its_next_command(tmp_path: Path) -> None:
 def test_flags_of_the_peer_require_it() -> None:
     for flag, value in (("--peer-python", "python3"), ("--peer-timeout", "5"), ("--peer-cell-timeout", "5")):
         process = subprocess.run(["cs336-bench", *ATTENTION, flag, value], capture_output=True, text=True)
-        assert process.returncode == 1 and f"{flag} is of --peer" in process.stderr
+        assert process.returncode == 1 and f"{flag} requires --peer" in process.stderr
     for flag in ("--peer-timeout", "--peer-cell-timeout"):
         assert f"{flag} is 0, must be positive" in bench(*ATTENTION, flag, "0").stderr
     assert "for the --peer-timeout option: 'nan' is not a finite" in bench(*ATTENTION, "--peer-timeout", "nan").stderr

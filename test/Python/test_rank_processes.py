@@ -346,7 +346,7 @@ def test_dropped_link(tmp_path: Path, programs: list[str]) -> None:
     ("flags", "variables", "message"),
     [
         (["--nproc", "0"], {}, "--nproc is 0, must be from 1 to 1024"),
-        (["--nproc", "2", "--ranks", "2"], {}, "--ranks and --nproc exclude each other"),
+        (["--nproc", "2", "--ranks", "2"], {}, "--ranks conflicts with --nproc"),
         (["--ranks", "2"], {"RANK": "0", "WORLD_SIZE": "2"}, "--ranks conflicts with the environment"),
         (
             ["--nproc", "3"],

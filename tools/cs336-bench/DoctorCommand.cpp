@@ -211,6 +211,6 @@ absl::Status DoctorCommand::run(llvm::StringRef commandLine) {
     return status;
   bool isComplete = llvm::all_of(findings, [](const Finding &finding) { return finding.isFound; });
   llvm::errs() << (isComplete ? "next: cs336-bench model --size small --device cuda\n"
-                              : "next: the details say what to install; --device cpu needs the processor alone\n");
+                              : "next: install what the details name; --device cpu requires only the processor\n");
   return absl::OkStatus();
 }

@@ -40,7 +40,7 @@ StudyCommand::StudyCommand(std::string program, llvm::ArrayRef<Command *> comman
       commandNames(llvm::join(
           llvm::map_range(commands, [](Command *command) { return command->getSubCommand().getName(); }), "|")),
       subcommand("study", kDescription),
-      list("list", cl::desc("Say which studies there are, and what they run"), cl::cat(category), cl::sub(subcommand)),
+      list("list", cl::desc("List the studies and their commands"), cl::cat(category), cl::sub(subcommand)),
       full("full", cl::desc("Measure on the CPU, too, what a study measures on a GPU; may follow the study's name"),
            cl::cat(category), cl::sub(subcommand)),
       edition("edition", cl::desc("Year of the assignment (default 2025); may follow the study's name"),
@@ -52,12 +52,12 @@ StudyCommand::StudyCommand(std::string program, llvm::ArrayRef<Command *> comman
               cl::cat(category), cl::sub(subcommand)),
       out("out",
           cl::desc("Folder for the results of 'study all', which runs every study: a JSON document per command, and a "
-                   "report. Run again with the same folder, it goes on where it was interrupted"),
+                   "report. If run again with the same folder, it resumes where it was interrupted"),
           cl::value_desc("folder"), cl::cat(category), cl::sub(subcommand)),
       name(cl::Positional, cl::desc("<study>"), cl::value_desc(names), cl::cat(category), cl::sub(subcommand)),
       arguments(cl::ConsumeAfter,
                 cl::desc("[flags of the commands that it runs, instead of the study's; --output FILE of several "
-                         "commands writes FILE-COMMAND, and --help says what the study measures]"),
+                         "commands writes FILE-COMMAND, and --help describes the study]"),
                 cl::value_desc(commandNames), cl::cat(category), cl::sub(subcommand)) {}
 
 void StudyCommand::hideOtherOptions() { hideOtherFlags({&category}, subcommand); }
@@ -196,6 +196,6 @@ absl::Status StudyCommand::run(llvm::StringRef) {
     if (study.name == name)
       return runAll(study);
   auto names = llvm::map_to_vector(getStudies(), [](const Study &study) { return study.name; });
-  return absl::InvalidArgumentError(name.empty() ? "say which study: " + llvm::join(names, ", ")
+  return absl::InvalidArgumentError(name.empty() ? "no study is given: expected " + llvm::join(names, ", ")
                                                  : describeUnknown("study", name, names));
 }

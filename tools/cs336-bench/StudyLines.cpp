@@ -177,7 +177,7 @@ absl::Status StudyArguments::check(llvm::ArrayRef<Study> studies, llvm::ArrayRef
                                                      " that has it runs only on GPUs"));
     return absl::InvalidArgumentError(absl::StrCat("no command of ", name, " has a flag --",
                                                    getFlagName(flag.front()).str(),
-                                                   "; cs336-bench study --list says what it runs"));
+                                                   "; cs336-bench study --list shows its commands"));
   }
   return absl::OkStatus();
 }

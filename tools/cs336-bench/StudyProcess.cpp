@@ -42,5 +42,5 @@ absl::Status cs336::bench::runStudyLine(const std::string &program, const StudyL
       return makePeerMissing(absl::UnavailableError(absl::StrCat("see the warning of '", describeLine(line), "'")));
   }
   return absl::InternalError(
-      absl::StrCat("'", describeLine(line), "' failed", message.empty() ? "; what it said is above" : ": ", message));
+      absl::StrCat("'", describeLine(line), "' failed", message.empty() ? "; its output is above" : ": ", message));
 }

@@ -116,8 +116,8 @@ static int measure(int argc, char **argv) {
   }
   cl::ParseCommandLineOptions(argc, argv, kOverview);
   cs336::registerPasses();
-  absl::Status status = absl::InvalidArgumentError("say what to do: cs336-bench model --help; cs336-bench --help lists "
-                                                   "all that there is");
+  absl::Status status = absl::InvalidArgumentError(
+      "no command is given: see cs336-bench model --help; cs336-bench --help lists all commands");
   for (Command *command : commands)
     if (command->getSubCommand())
       status = command->run(quote(llvm::ArrayRef(argv, argc)));

@@ -42,7 +42,7 @@ absl::Status RunFlags::readPlace() {
         absl::StrCat("--nproc is ", processes.getValue(), ", must be from 1 to ", kMostProcesses));
   bool areThreads = ranks.getNumOccurrences() != 0;
   if (areThreads && processes.getNumOccurrences() != 0)
-    return absl::InvalidArgumentError("--ranks and --nproc exclude each other: ranks are threads or processes");
+    return absl::InvalidArgumentError("--ranks conflicts with --nproc: ranks are threads or processes");
   absl::StatusOr<std::optional<RankEnvironment>> found = ReadRankEnvironment();
   if (!found.ok())
     return found.status();
@@ -115,7 +115,7 @@ absl::Status RunFlags::check() const {
     return absl::InvalidArgumentError(
         absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
   if (randomInputs && !inputs.empty())
-    return absl::InvalidArgumentError("--inputs and --random-inputs exclude each other");
+    return absl::InvalidArgumentError("--inputs conflicts with --random-inputs");
   for (const std::string *path : {&outputs.getValue(), &saveParams.getValue(), &saveState.getValue()})
     for (int rank = 0; rank != ranks && !path->empty(); ++rank)
       if (absl::Status status = checkOutputPath(getPathOfRank(*path, rank)); !status.ok())

@@ -51,7 +51,7 @@ static absl::StatusOr<std::shared_ptr<const Executable>> load(const RunFlags &fl
   if (!program->wasCompiled)
     if (absl::Status status =
             refuseFlags(flags.compileCategory, cl::SubCommand::getTopLevel(),
-                        flags.program + " is compiled already; it is a flag of cs336-translate --emit-executable too");
+                        flags.program + " is compiled already; pass it to cs336-translate --emit-executable instead");
         !status.ok())
       return status;
   int64_t worldSize = program->executable->description().world_size;

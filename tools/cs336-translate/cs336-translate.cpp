@@ -205,10 +205,10 @@ static absl::Status refuseOtherFlags(const Flags &flags, Action action) {
     llvm::StringLiteral reason;
   };
   const Owner owners[] = {
-      {Action::ImportTransformer, flags.modelCategory, "it is of --import-transformer, and the IR has its sizes"},
+      {Action::ImportTransformer, flags.modelCategory, "it requires --import-transformer; the IR has its sizes"},
       {Action::EmitExecutable, flags.compileCategory,
-       "it is of --emit-executable; cs336-opt --cs336-pipeline has options"},
-      {Action::EmitCUDA, flags.cudaCategory, "it is of --emit-cuda"}};
+       "it requires --emit-executable; cs336-opt --cs336-pipeline has its own options"},
+      {Action::EmitCUDA, flags.cudaCategory, "it requires --emit-cuda"}};
   for (const Owner &owner : owners)
     if (owner.action != action)
       if (absl::Status status = cs336::refuseFlags(owner.category, cl::SubCommand::getTopLevel(), owner.reason);

@@ -49,8 +49,7 @@ absl::Status PeerFlags::check() const {
   for (const cl::Option *flag : {static_cast<const cl::Option *>(&python), static_cast<const cl::Option *>(&timeout),
                                  static_cast<const cl::Option *>(&answerTimeout)})
     if (flag->getNumOccurrences() > 0 && peer.empty())
-      return absl::InvalidArgumentError(
-          absl::StrCat("--", flag->ArgStr.str(), " is of --peer: give that too, or leave it out"));
+      return absl::InvalidArgumentError(absl::StrCat("--", flag->ArgStr.str(), " requires --peer"));
   for (const RealFlag *each : {&timeout, &answerTimeout})
     if (*each <= 0)
       return absl::InvalidArgumentError(

@@ -10,7 +10,7 @@
 // CHECKPOINT: [Missed] NoBlocks {{.*}}the forward pass has no consecutive equal blocks
 // CHECKPOINT: [Missed] SeveralBlocks {{.*}}nothing is computed again: @branches has several blocks
 
-// HOIST: [Missed] NotHoisted {{.*}}@forward computes it in each call: 128 FLOPs for 64 elements, below min-flops = {{[0-9]+}} an element
+// HOIST: [Missed] NotHoisted {{.*}}@forward computes it in each call: 128 FLOPs for 64 elements, below min-flops = {{[0-9]+}} per element
 // HOIST: [Missed] NotHoisted {{.*}}@branches has several blocks, so each run computes its invariant values
 
 // MERGE: [Missed] NotMerged {{.*}}no two linears of @forward have the same input

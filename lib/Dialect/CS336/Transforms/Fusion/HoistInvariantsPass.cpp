@@ -166,7 +166,7 @@ LogicalResult HoistInvariantsPass::hoist(func::FuncOp function, PrepareFunction 
     int64_t flops = analysis.getFlops(table), elements = cast<RankedTensorType>(table.getType()).getNumElements();
     if (flops < multiplySaturating(minFlops, elements))
       remark::missed(table.getLoc(), remarkOptions("NotHoisted"))
-          << remark::add("@{0} computes it in each call: {1} FLOPs for {2} elements, below min-flops = {3} an element",
+          << remark::add("@{0} computes it in each call: {1} FLOPs for {2} elements, below min-flops = {3} per element",
                          function.getName(), flops, elements, minFlops.getValue());
     else
       tables[names.insert(analysis.getName(table)).first->getKey()].push_back(table);
@@ -186,7 +186,7 @@ LogicalResult HoistInvariantsPass::hoist(func::FuncOp function, PrepareFunction 
     ports.push_back(makePort(&getContext(), port::kDerived, name));
     locations.push_back(first.getLoc());
     remark::passed(first.getLoc(), remarkOptions("Hoisted")) << remark::add(
-        "'{0}' saves {1} FLOPs a call of @{2}", name.str(), analysis.getFlops(first), function.getName().str());
+        "'{0}' saves {1} FLOPs per call of @{2}", name.str(), analysis.getFlops(first), function.getName().str());
   }
   unsigned firstIndex = function.getNumArguments();
   SmallVector<unsigned> indices(types.size(), firstIndex);

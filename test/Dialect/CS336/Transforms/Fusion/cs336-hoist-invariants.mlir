@@ -7,7 +7,7 @@
 
 // DEAR-NOT: invariant
 
-// REMARK: "rope"{{.*}}saves 128 FLOPs a call of @forward
+// REMARK: "rope"{{.*}}saves 128 FLOPs per call of @forward
 
 // The table is stored, not the broadcast of it. What is cheap (the mask) stays.
 // CHECK-LABEL: func.func @forward(
