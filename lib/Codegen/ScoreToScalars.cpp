@@ -41,7 +41,7 @@ FailureOr<func::FuncOp> cs336::lowerScoreToScalars(Block &function, unsigned num
       builder, loc, function, ValueRange(entry->getArguments()).take_front(score::kFirstTable), readElement, known);
   func::ReturnOp::create(builder, loc, ValueRange(values).take_front(numResults));
 
-  // Folds what the known comparisons decide.
+  // Folds operations whose results follow from the known comparisons.
   IRRewriter rewriter(builder.getContext());
   DominanceInfo dominance(scalars);
   eliminateCommonSubExpressions(rewriter, dominance, scalars);

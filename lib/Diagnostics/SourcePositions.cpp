@@ -47,7 +47,7 @@ SourcePositions::SourcePositions(StringRef text, StringRef chunk, const DialectR
   dialects.appendTo(registry);
 }
 
-/// `position` points into a copy of the chunk that begins at `start`.
+/// Adds a location. `position` points into a copy of the chunk that begins at `start`.
 void SourcePositions::add(Location loc, const char *position, const char *start) {
   // An error with a position is reported at that position.
   StringRef name = getInnermostName(loc);

@@ -41,7 +41,7 @@ public:
     declareParameters();
   }
 
-  /// A function named after its mode; its body is the model up to the logits, or up to the loss.
+  /// Builds a function named after its mode. Its body is the model up to the logits, or up to the loss.
   void buildFunction(Mode mode);
 
 private:
@@ -125,7 +125,7 @@ void TransformerBuilder::declareParameters() {
 // Attention
 //===----------------------------------------------------------------------===//
 
-/// [B, S, d] projected to [B, h, S, head_dim]: heads are the outer index of d.
+/// Projects [B, S, d] to [B, h, S, head_dim]: heads are the outer index of d.
 Value TransformerBuilder::buildHeads(const std::string &attention, StringRef projection, Value x) {
   x = linear(attention + "." + projection, x);
   at(attention + ".split_heads");
@@ -145,12 +145,12 @@ Value TransformerBuilder::buildCausalMask(RankedTensorType scores) {
   return BroadcastOp::create(builder, mask, visible, builder.getDenseI64ArrayAttr({2, 3}));
 }
 
-/// exp(x - max) / sum(exp(x - max)) over the last axis of a tensor of rank 4.
+/// Builds exp(x - max) / sum(exp(x - max)) over the last axis of a tensor of rank 4.
 Value TransformerBuilder::buildSoftmax(Value x) {
   RankedTensorType type = tensorType(x);
   RankedTensorType rows = tensor(type.getShape().drop_back());
   auto lastAxis = builder.getDenseI64ArrayAttr({3}), otherAxes = builder.getDenseI64ArrayAttr({0, 1, 2});
-  // As x.max(-1).values.detach(): subtracting a number from a row does not change its softmax.
+  // Like x.max(-1).values.detach(), this has no gradient: subtracting a number from a row does not change its softmax.
   Value max = ReduceOp::create(builder, rows, ReduceKind::Max, x, lastAxis, /*stop_gradient=*/true);
   max = BroadcastOp::create(builder, type, max, otherAxes);
   Value exponentials = ExpOp::create(builder, type, SubOp::create(builder, type, x, max));
@@ -195,7 +195,7 @@ Value TransformerBuilder::buildAttention(const std::string &layer, Value x) {
 // Model
 //===----------------------------------------------------------------------===//
 
-/// SwiGLU: W2(silu(W1 x) · (W3 x)).
+/// Builds SwiGLU: W2(silu(W1 x) · (W3 x)).
 Value TransformerBuilder::buildFeedForward(const std::string &layer, Value x) {
   std::string ffn = layer + ".ffn";
   Value gate = linear(ffn + ".w1", x);

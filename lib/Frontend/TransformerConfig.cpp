@@ -65,7 +65,7 @@ Error TransformerConfig::setSize(llvm::StringRef name) {
   return Error::success();
 }
 
-/// `term` names the tensor for the error message.
+/// Verifies the number of a tensor's elements. `term` names the tensor for the error message.
 static Error verifyElements(llvm::StringRef term, llvm::ArrayRef<int64_t> factors) {
   int64_t product = 1;
   for (int64_t factor : factors)

@@ -163,7 +163,7 @@ LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions
   bool isCUDA = options.target == Target::CUDA;
   if (isCUDA) {
     manager.addPass(exec::createCopiesToKernelsPass());
-    // Runs before workspaces are added, because a batch has a single one.
+    // Runs before workspaces are added, because a batch has a single workspace.
     manager.addPass(createBatchLaunchesPass());
     manager.addPass(createAddWorkspacesPass());
   }
@@ -179,8 +179,9 @@ LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions
   return addExtra(manager, options.extraAfterPlanning, error);
 }
 
-/// Without fusion every operation stores its result. By default such programs recompute large results if that saves
-/// enough memory: otherwise they would need more memory than a framework whose softmax is one operation.
+/// Adds recomputation. Without fusion every operation stores its result. By default such programs recompute large
+/// results if that saves enough memory: otherwise they would need more memory than a framework whose softmax is one
+/// operation.
 static void addRecomputation(OpPassManager &manager, const PipelineOptions &options) {
   if (options.recomputePointwise.hasValue() ? options.recomputePointwise == 0 : options.fuses(Fusion::Elementwise))
     return;

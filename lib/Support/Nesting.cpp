@@ -24,7 +24,7 @@
 using namespace cs336;
 using llvm::StringRef;
 
-/// Programs have about ten.
+/// The limit of nested levels. Programs have about ten.
 static constexpr size_t kMaxNesting = 256;
 
 namespace {
@@ -85,7 +85,7 @@ void NestingScanner::close(char opening) {
   operators.resize(open.size() + 1);
 }
 
-/// The parser recurses once for each operator, with parentheses or without.
+/// Records one level per operator: the parser recurses for each, with parentheses or without.
 bool NestingScanner::useOperator() { return enter(++operators.back()); }
 
 bool NestingScanner::readWord() {
@@ -94,7 +94,7 @@ bool NestingScanner::readWord() {
   return (word != "mod" && word != "floordiv" && word != "ceildiv") || useOperator();
 }
 
-/// At "#" or "!": an alias if a name without a dialect follows.
+/// Moves past "#" or "!" and the name that follows, which is an alias if it has no dialect.
 bool NestingScanner::useAlias() {
   size_t end = ++position;
   while (end < text.size() && (llvm::isAlnum(text[end]) || StringRef("_$.-").contains(text[end])) &&

@@ -297,12 +297,13 @@ void EntryBuilder::fillResult(Value tensor, Value source, Value target, Location
 void EntryBuilder::finishResults(Operation *terminator) {
   auto getLoc = [&](Value value) { return value.getDefiningOp() ? value.getLoc() : terminator->getLoc(); };
   auto getSource = [&](Value value) { return isUnplacedLiteral(value) ? Value() : getBuffer(value); };
-  // Outputs first: they may be old values of variables.
+  // Outputs come first, because they may be old values of variables.
   for (OutputResult &output : results.getOutputs())
     if (!output.isWritten)
       fillResult(output.value, getSource(output.value), output.storage, getLoc(output.value));
 
-  // Then variables, as if all at the same time: a value in a variable that is about to change is copied first.
+  // Variables follow, with the effect of simultaneous writes: a value in a variable that is about to change is copied
+  // first.
   llvm::SmallDenseSet<Value> changing;
   for (const VariableResult &variable : results.getVariables())
     if (!variable.isWritten)

@@ -22,7 +22,7 @@ static FunctionType getSignature(const Group &group, ArrayRef<MemRefType> operan
   return FunctionType::get(group.getLoc().getContext(), operands, results);
 }
 
-/// Appends what distinguishes the operations of a region, which reads no values from outside of it.
+/// Appends everything that distinguishes the operations of a region. The region reads no values from outside.
 static void encodeRegion(Region &region, std::vector<const void *> &key) {
   llvm::DenseMap<Value, uintptr_t> numbers;
   auto number = [&](Value value) { numbers.try_emplace(value, numbers.size()); };

@@ -61,7 +61,8 @@ public:
   bool hasScoreFunction() const { return function != nullptr; }
   /// Applies the score function to scaled scores, and returns the value that it yields as number `result`.
   Indexed applyFunction(Indexed scores, unsigned result);
-  /// With a score function, −∞ is the maximum and the log-sum-exp of a row that sees nothing. Returns 0 in its place.
+  /// Returns `number`, or 0 in place of −∞: with a score function, this is the maximum and the log-sum-exp of a row
+  /// without visible keys.
   Value shiftBy(OpBuilder &b, Location at, Value number);
   /// Returns `number` if query i sees key j, else `hidden`, inside a statement over [b, i, k, g, j].
   Value hide(OpBuilder &b, Location at, Value number, double hidden);

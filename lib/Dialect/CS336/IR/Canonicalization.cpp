@@ -23,7 +23,8 @@ using namespace cs336;
 //===----------------------------------------------------------------------===//
 
 /// Collects the padded tensors that a tree of additions sums. Fails if the tree sums anything else, or more tensors
-/// than fit side by side along the result's longest axis: every root is tried, and trees may be deep.
+/// than fit side by side along the result's longest axis. This limits the time, because every addition is tried as a
+/// root, and trees may be deep.
 static bool collectPads(AddOp root, SmallVectorImpl<PadOp> &pads) {
   int64_t most = 0;
   for (int64_t size : shapeOf(root.getResult()))

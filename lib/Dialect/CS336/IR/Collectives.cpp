@@ -114,8 +114,8 @@ int64_t cs336::getRingBytes(CollectiveKind kind, int64_t group, int64_t bytes) {
 int64_t CollectiveOp::getFlops() {
   if (!isReducing(getKind()))
     return 0;
-  // A reduce-scatter combines the elements of its result only; an all-reduce's ranks share that work in a ring, but
-  // each of them has the whole result.
+  // Counts combinations per element of the result on one rank: a part for a reduce-scatter, and the whole for an
+  // all-reduce, although the ranks of a ring share this work.
   int64_t perElement = getGroup() - 1 + (getReduction() == CollectiveReduction::Mean ? 1 : 0);
   int64_t flops = 0;
   for (Value output : getOutputs())

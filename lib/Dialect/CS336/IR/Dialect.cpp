@@ -201,7 +201,7 @@ static void printScoreFunction(OpAsmPrinter &printer, Operation *, OperandRange 
   printer.printRegion(score);
 }
 
-/// A predicate has the shape of the values that it selects: nothing is printed.
+/// Sets the predicate's type, which has the shape of the selected values and is therefore not printed.
 static ParseResult parsePredicateType(OpAsmParser &parser, Type result, Type &predicate) {
   auto tensor = dyn_cast<RankedTensorType>(result);
   if (!tensor)

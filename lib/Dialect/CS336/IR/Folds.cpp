@@ -46,8 +46,8 @@ static bool isSplatOf(Attribute attribute, double value) {
   return splat && splat == getSplat(cast<RankedTensorType>(splat.getType()), value);
 }
 
-/// Returns whether the constant operands are floating-point. Folders of floats and of integers must not see each
-/// other's attributes.
+/// Returns whether the constant operands are floating-point. Folders of floats must not get attributes of integers, and
+/// the reverse.
 static bool holdsFloats(ArrayRef<Attribute> operands) {
   return llvm::any_of(operands, [](Attribute operand) {
     auto elements = dyn_cast_or_null<ElementsAttr>(operand);

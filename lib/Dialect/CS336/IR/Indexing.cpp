@@ -18,7 +18,8 @@ SmallVector<IndexUse> EmbeddingGradOp::getIndexUses() {
   return {{getIdsMutable().getOperandNumber(), getResult().getType().getDimSize(0), "rows of its result"}};
 }
 
-/// A target outside of the classes would pick no logit: the loss would be another number, and no error.
+/// Returns the targets. A target outside the classes would select no logit, and the loss would be wrong without an
+/// error.
 SmallVector<IndexUse> CrossEntropyOp::getIndexUses() {
   return {{getTargetsMutable().getOperandNumber(), getLogits().getType().getShape().back(), "classes of its logits"}};
 }

@@ -245,7 +245,7 @@ static Value combine(OpBuilder &builder, Location loc, ReduceKind kind, Value lh
   }
   if (kind == ReduceKind::Max)
     return arith::MaximumFOp::create(builder, loc, lhs, rhs);
-  // The order of a sum is the target's choice, and the same in every run.
+  // The target chooses the order of a sum, which is the same in every run.
   return arith::AddFOp::create(builder, loc, lhs, rhs, arith::FastMathFlags::reassoc);
 }
 
@@ -308,7 +308,7 @@ Lowered EmbeddingOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueR
 
 FusionKind EmbeddingGradOp::getFusionKind() { return FusionKind::Opaque; }
 
-/// Builds loops over positions, then columns, that carry the table: the row that a position adds to is data.
+/// Builds loops over positions, then columns, that carry the table: the row to which a position adds depends on data.
 Lowered EmbeddingGradOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRange inits) {
   Location loc = getLoc();
   Value ids = inputs[0], gradient = inputs[1];

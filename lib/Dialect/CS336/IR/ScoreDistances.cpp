@@ -7,8 +7,8 @@
 //
 // Computes the compared numbers as linear functions of query i and key j. A comparison that depends on d = i − j alone
 // changes its result at one or two distances, so the distances fall into a few segments in each of which every such
-// comparison has one result. The function is evaluated once per segment, in three-valued logic: what depends on data is
-// unknown.
+// comparison has one result. The function is evaluated once per segment, in three-valued logic: results that depend on
+// data are unknown.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,7 +64,7 @@ private:
 
   /// Computes the values at a distance. Returns whether the score can be visible.
   bool evaluate(double distance);
-  // At the distance of the last evaluation.
+  // Return results for the distance of the last evaluation.
   Truth getTruth(Value value) const;
   Truth inferTruth(Operation *op) const;
   bool isHidden(Value value) const;
@@ -290,7 +290,7 @@ ScoreDistances Evaluator::run() {
     if (!largest || segment.range.countPairs(queries, keys) > largest->range.countPairs(queries, keys))
       largest = &segment;
   }
-  // Where nothing is visible, the function hides what is left.
+  // If no distance is visible, one distance remains, whose scores the function hides.
   if (!visible)
     visible = {segments.front().range.first, segments.front().range.first};
   ScoreDistances distances{*visible, largest ? largest->range : *visible, DenseMap<Operation *, bool>(),

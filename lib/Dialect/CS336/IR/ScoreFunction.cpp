@@ -184,7 +184,7 @@ LogicalResult cs336::buildGradients(OpBuilder &builder, ArrayRef<Operation *> op
 
 LogicalResult cs336::appendScoreDerivative(Block &function) {
   auto yield = cast<YieldOp>(function.getTerminator());
-  // Not the builder of a pass, which may keep lists of the operations of one block.
+  // Uses its own builder: the builder of a pass may keep lists of the operations of one block.
   OpBuilder builder(yield);
   Value source = function.getArgument(score::kScore), score = yield->getOperand(0);
   auto type = tensorType(score);

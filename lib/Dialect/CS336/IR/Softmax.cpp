@@ -77,7 +77,7 @@ public:
   RowBuilder(OpBuilder &builder, Location loc, RankedTensorType type)
       : builder(builder), loc(loc), type(type), compute(getComputeType(type.getElementType())) {}
 
-  /// Create a tensor of rows, or without the last axis a tensor of values per row.
+  /// Creates a tensor of rows or, without the last axis, a tensor of values per row.
   Value elements() { return empty(type.getShape()); }
   Value rows() { return empty(type.getShape().drop_back()); }
 

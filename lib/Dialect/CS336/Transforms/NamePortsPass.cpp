@@ -51,7 +51,7 @@ public:
 private:
   bool hasBackward() const { return mode == Mode::ForwardBackward; }
 
-  /// The kind and the name, if the port lacks them. Other attributes are kept.
+  /// Adds the kind and the name if the port lacks them, and keeps other attributes.
   DictionaryAttr complete(DictionaryAttr attributes, StringRef kind, const Twine &name) {
     NamedAttrList list(attributes);
     Builder builder(&getContext());

@@ -42,7 +42,8 @@ class PrintCostPass : public cs336::impl::PrintCostPassBase<PrintCostPass> {
 };
 } // namespace
 
-/// The cost of a group includes the operations inside it, so the walk does not enter operations with a cost.
+/// Adds up costs. The cost of a group includes the operations inside it, so the walk does not enter operations with a
+/// cost.
 static CostTable countCosts(func::FuncOp function, int64_t &numWithoutCost) {
   CostTable table;
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {

@@ -35,7 +35,7 @@ static bool isZero(Value value) { return getSplatNumber(value) == 0.0; }
 
 std::optional<Scaling> cs336::matchScaling(Operation *op) {
   if (auto add = dyn_cast<AddOp>(op)) {
-    // A mask that hides nothing.
+    // Adding zeros is a mask that hides nothing.
     if (isZero(add.getRhs()))
       return Scaling{add.getLhs(), 1.0};
     if (isZero(add.getLhs()))
@@ -71,7 +71,7 @@ static bool isBias(Value value) {
   if (!matchPattern(value, m_Constant(&elements)))
     return false;
   auto isInfinite = [](const APFloat &number) { return number.isInfinity() && number.isNegative(); };
-  // A splat may have more elements than can be looked at one by one.
+  // A splat may have too many elements to visit them one by one.
   if (elements.isSplat())
     return isInfinite(elements.getSplatValue<APFloat>());
   return llvm::any_of(elements, isInfinite) &&
@@ -102,7 +102,7 @@ std::optional<Masking> cs336::matchMaskedGradient(Operation *op) {
   return std::nullopt;
 }
 
-/// Without NaN, a comparison that does not hold is the opposite one.
+/// Returns the predicate that holds exactly if the comparison does not, or nullopt if both are false for NaN.
 static std::optional<Predicate> getOpposite(CompareOp compare) {
   bool isOrdered = isa<IntegerType>(tensorType(compare.getLhs()).getElementType());
   switch (compare.getPredicate()) {
@@ -140,7 +140,7 @@ static Value buildMaskWithoutViews(OpBuilder &builder, Location loc, Value selec
   return ConstantOp::create(builder, loc, visible.getType(), visible);
 }
 
-/// Layout operations on the selector are also applied to its replacement.
+/// Builds the mask from the selector. Layout operations on the selector are also applied to its replacement.
 static Value buildMask(OpBuilder &builder, Location loc, Value selector, bool hidesTrue) {
   SmallVector<Operation *> views;
   while (!isMask(selector) || hidesTrue) {

@@ -28,7 +28,7 @@ private:
   LogicalResult checkAliasing(CommandOpInterface command, ArrayRef<Value> reads, ArrayRef<Value> writes);
   LogicalResult checkEvents(CommandOpInterface command);
 
-  /// Every `exec.get` of a variable refers to the same storage.
+  /// Returns the operation that owns the buffer's storage: the same one for every `exec.get` of a variable.
   Operation *getOwner(Value buffer);
 
   EntryOp entry;
@@ -57,14 +57,13 @@ LogicalResult EntryChecker::declare(BufferOpInterface buffer) {
   return success();
 }
 
-/// Returns whether the elements from the first to the last of each buffer have some in common. Both are in one piece of
-/// storage.
+/// Returns whether the ranges from the first to the last element of two buffers of one storage overlap.
 static bool rangesOverlap(Value lhs, Value rhs) {
   MemRefType left = bufferType(lhs), right = bufferType(rhs);
   return BufferLayout(left).offset <= getLastElement(right) && BufferLayout(right).offset <= getLastElement(left);
 }
 
-/// A command may read and write the same range of storage only through the same buffer.
+/// Verifies that the command reads and writes the same range of storage only through the same buffer.
 LogicalResult EntryChecker::checkAliasing(CommandOpInterface command, ArrayRef<Value> reads, ArrayRef<Value> writes) {
   for (auto [index, write] : llvm::enumerate(writes)) {
     auto overlaps = [&, write = write](Value other) {
@@ -135,8 +134,8 @@ LogicalResult EntryChecker::run() {
 
 LogicalResult EntryOp::verifyRegions() { return EntryChecker(*this).run(); }
 
-/// Parameters change in a training step, and other variables there and in preparation: an evaluation leaves the model
-/// as it is.
+/// Returns whether an entry may write a variable: a training step may write all of them, `prepare` all but parameters,
+/// and an evaluation none.
 static bool mayWrite(Mode mode, VariableKind kind) {
   return mode == Mode::Train || (mode == Mode::Prepare && kind != VariableKind::Parameter);
 }

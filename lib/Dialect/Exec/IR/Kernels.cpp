@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
 
-/// A tensor lies in a buffer of the same sizes and elements.
+/// Returns whether the buffer has the sizes and elements of the tensor, static strides, and offset 0.
 static bool fits(Type tensor, Type buffer) {
   auto tensorType = dyn_cast<RankedTensorType>(tensor);
   auto bufferType = dyn_cast<MemRefType>(buffer);
@@ -92,8 +92,8 @@ bool KernelOp::writesRows(unsigned out) {
   return llvm::any_of(producers, [](Operation *op) { return isOfKind(op, FusionKind::RowReduction); });
 }
 
-/// Returns whether elements of `value` are computed from one element each of the operands, and no element of `argument`
-/// is needed for elements of another result: no broadcast reads what is computed from it.
+/// Returns whether elements of `value` are computed from one element each of the operands, and no broadcast reads
+/// `argument` or a value computed from it: each of its elements is then needed for one element of the result.
 static bool isElementwise(Value value, BlockArgument argument) {
   llvm::SmallSetVector<Operation *, 8> connected = collectConnected(value), computed;
   auto addUsers = [&](Value read) {

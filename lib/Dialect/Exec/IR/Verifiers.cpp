@@ -17,7 +17,7 @@ using namespace cs336::exec;
 // Variables and buffers
 //===----------------------------------------------------------------------===//
 
-/// `type` is one of `shards` parts of the rows that the views cover.
+/// Verifies that the views cover the rows of the whole, of which `type` is one of `shards` parts.
 static LogicalResult verifyViews(Operation *op, std::optional<ArrayAttr> views, MemRefType type, int64_t shards = 1) {
   if (!views)
     return success();
@@ -47,7 +47,7 @@ static LogicalResult verifyShards(VariableOp variable) {
   return success();
 }
 
-/// Variables, inputs and outputs are found by their names.
+/// Verifies that the name is not empty: variables, inputs and outputs are found by their names.
 static LogicalResult verifyName(Operation *op, StringRef name) {
   if (!name.empty())
     return success();

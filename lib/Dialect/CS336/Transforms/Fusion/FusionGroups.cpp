@@ -162,7 +162,7 @@ bool FusionGroups::exceedsRegisters(const FusionGroup &group) const {
     }
   }
   for (auto [value, last] : lastUses) {
-    // Values per row, and values shared by all rows, take no vector.
+    // Values per row, and values shared by all rows, are not vectors and do not count.
     if (shapeOf(value).size() < group.space.shape.size())
       continue;
     ++starting[starts.lookup(value)];

@@ -143,7 +143,7 @@ int64_t FusionRegions::getReadBytes(Value value, unsigned region, unsigned depth
   Operation *op = value.getDefiningOp();
   if (!op || !roles.isFusible(op))
     return bytes;
-  // If no other region needs the value in memory, it is written only for this one.
+  // If no other region needs the value in memory, its write counts for this region, too.
   Demand demand = getDemand(value);
   bool isStored = demand.isStored || llvm::any_of(demand.regions, [&](unsigned r) { return r != getRegion(op); });
   int64_t stored = isStored ? bytes : 2 * bytes;
@@ -170,7 +170,8 @@ void FusionRegions::place(Operation *op) {
   if (foreign.empty())
     return;
   int64_t bytes = getTensorBytes(op->getResult(0));
-  // If one other region alone needs the value, computing it earlier is useful only if its operands take more memory.
+  // If exactly one other region needs the value, computing it in its home region is useful only if its operands take
+  // more memory.
   if (demand.regions.size() == 1 && !demand.isStored) {
     if (getOperandBytes(op, foreign.front(), kDepth) <= 2 * bytes)
       assign(op, foreign.front());

@@ -35,11 +35,11 @@ public:
   explicit InvariantAnalysis(Block &block);
 
   bool isInvariant(Value value) const { return structures.contains(value); }
-  /// The name "invariant.<hash>". Equal computations have equal names, in all functions and runs.
+  /// Returns the name "invariant.<hash>". Equal computations have equal names, in all functions and runs.
   std::string getName(Value value) const;
-  /// FLOPs of everything that computes the value.
+  /// Returns the FLOPs of all operations from which the value is computed.
   int64_t getFlops(Value value) const;
-  /// The values that other operations read and that could be stored, in the order of the block.
+  /// Returns the values that other operations read and that could be stored, in the order of the block.
   SmallVector<Value> getTables(Block &block) const;
 
 private:
@@ -100,8 +100,8 @@ int64_t InvariantAnalysis::getFlops(Value value) const {
   return flops;
 }
 
-/// It is cheaper to compute index arithmetic and views again than to store them, so their operands are considered
-/// instead.
+/// Collects the values to store for `value`. Index arithmetic and views are cheaper to compute again than to store, so
+/// their operands are considered instead.
 void InvariantAnalysis::collectRoots(Value value, llvm::SetVector<Value> &roots) const {
   SmallVector<Value> pending{value};
   while (!pending.empty()) {

@@ -27,7 +27,7 @@ struct Part {
     ArrayRef<int64_t> shape = shapeOf(inner.getResult());
     return llvm::map_to_vector(perm, [&](int64_t axis) { return shape[axis]; });
   }
-  /// The first permuted axis of the part's axis `axis`.
+  /// Returns the first permuted axis of the part's axis `axis`.
   unsigned getFirst(unsigned axis) const {
     unsigned first = 0;
     for (unsigned size : ArrayRef(groups).take_front(axis))

@@ -81,8 +81,8 @@ static SmallVector<int64_t> getTransposedDims(BroadcastOp broadcast, TransposeOp
   return dims;
 }
 
-/// Returns whether a layout operation on index arithmetic is index arithmetic itself: its operand has equal elements,
-/// or is a broadcast whose operand keeps the order of its axes.
+/// Returns whether a layout operation on index arithmetic gives index arithmetic: the operand is a splat, or a
+/// broadcast whose operand keeps the order of its axes.
 bool LayoutMover::isMovable(Operation *layout, Value rematerialized) const {
   Operation *op = rematerialized.getDefiningOp();
   if (auto constant = dyn_cast<ConstantOp>(op))
@@ -196,7 +196,8 @@ struct EqualOperation : DenseMapInfo<Operation *> {
 };
 } // namespace
 
-/// A layout operation that moved past several users of one value became several equal operations.
+/// Merges equal layout operations and conversions. An operation that moved past several users of a value became several
+/// equal operations.
 void LayoutMover::mergeEqual() {
   DenseSet<Operation *, EqualOperation> known;
   for (Operation &op : llvm::make_early_inc_range(block)) {

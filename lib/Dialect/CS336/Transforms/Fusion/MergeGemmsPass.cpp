@@ -163,8 +163,8 @@ static llvm::StringSet<> findAmbiguousNames(MutableArrayRef<FunctionGroups> func
   return ambiguous;
 }
 
-/// Functions share parameters by name, so a weight is packed in all functions that read it, in the same way, or in
-/// none.
+/// Returns whether the group can be packed in the same way in all functions that read its weights, because functions
+/// share parameters by name. Emits a remark if not.
 bool MergeGemmsPass::canMergeEverywhere(Group &group, MutableArrayRef<FunctionGroups> functions,
                                         const llvm::StringSet<> &ambiguous) {
   GroupKey key = getKey(group);

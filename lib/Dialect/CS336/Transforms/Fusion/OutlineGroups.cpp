@@ -70,7 +70,7 @@ Operation *BodyBuilder::finishCopy(const Copy &copy) {
   return cloned;
 }
 
-/// Index arithmetic is copied once per use, so that each use absorbs its own copy.
+/// Starts a copy of index arithmetic: one per use, so that each use absorbs its own copy.
 BodyBuilder::Copy BodyBuilder::startCopy(Value rematerialized) const {
   Operation *source = rematerialized.getDefiningOp();
   bool isShared = cast<FusibleOpInterface>(source).isRematerializable() && !roles.isLiteral(rematerialized);
@@ -107,7 +107,7 @@ void BodyBuilder::yield(ArrayRef<Value> outputs, Location loc) {
   YieldOp::create(builder, loc, values);
 }
 
-/// The location that most of the group's operations have comes first: the kernel is named after it.
+/// Returns the group's location. The location of most operations comes first: the kernel is named after it.
 static Location getGroupLocation(const FusionGroup &group) {
   llvm::MapVector<Location, unsigned> counts;
   for (Operation *op : group.ops)

@@ -41,7 +41,7 @@ static std::string joinComponent(ArrayRef<std::string> parts) {
   size_t suffix = countCommon(ArrayRef<std::string>(rests), /*keep=*/1, /*fromBack=*/true);
   for (std::string &rest : rests)
     rest.resize(rest.size() - suffix);
-  // Single characters are legible side by side; words and parts of words are not.
+  // Single characters stay legible if they are joined; words and parts of words do not.
   if (llvm::all_of(rests, [](const std::string &rest) { return rest.size() == 1; }))
     return parts.front().substr(0, prefix) + llvm::join(rests, "") +
            parts.front().substr(parts.front().size() - suffix);

@@ -55,7 +55,7 @@ private:
   /// Returns the value that the backward pass reads instead of `value`, and creates it before `reader` if it does not
   /// exist.
   Value getForBackward(Value value, Operation *reader);
-  /// As above, but returns null if the value does not exist yet.
+  /// Returns the same value as getForBackward, or null if it does not exist yet.
   Value findForBackward(Value value) const;
   Value getBarrier(Value value, Operation *reader);
 

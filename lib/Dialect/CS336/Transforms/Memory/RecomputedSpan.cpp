@@ -60,7 +60,7 @@ bool RecomputedSpan::isKept(Value value, llvm::function_ref<bool(Operation *)> m
 }
 
 bool RecomputedSpan::isReadByBackward(Value value) const {
-  // A value that copies read after a barrier was kept for them.
+  // A barrier does not count: it keeps a value for the recomputing copies that read it.
   return llvm::any_of(value.getUsers(), [&](Operation *user) {
     return !forward.contains(user) && !isa<BarrierOp>(user) && !user->hasTrait<OpTrait::IsTerminator>();
   });

@@ -94,7 +94,7 @@ private:
   LogicalResult updateShadows(func::FuncOp function);
   void prepareShadows();
 
-  /// By the parameter's name.
+  /// Keyed by the parameter's name.
   llvm::MapVector<StringAttr, Shadowed> shadowed;
 
   PassCounter numShadows{this, "num-shadows", "Number of shadows"};
@@ -184,7 +184,7 @@ static SmallVector<Value> roundNewValue(Value value, ArrayRef<Type> elementTypes
   return llvm::to_vector_of<Value>(fused.getResults().drop_front(numResults));
 }
 
-/// A function that writes a parameter also writes its derived weights.
+/// Makes a function that writes a parameter also write its derived weights.
 LogicalResult WeightShadowsPass::updateShadows(func::FuncOp function) {
   Operation *terminator = function.getBody().front().getTerminator();
   llvm::StringMap<unsigned> newValues;

@@ -168,7 +168,7 @@ Value ScoreMover::readTable(Value tensor, Axes axes) {
 static bool isIndexArithmetic(Value value) {
   SmallVector<Value> pending = {value};
   for (unsigned visited = 0; !pending.empty(); ++visited) {
-    // Far more than index arithmetic has.
+    // Index arithmetic has far fewer operations.
     if (visited == 64)
       return false;
     Value next = pending.pop_back_val();
@@ -183,8 +183,8 @@ static bool isIndexArithmetic(Value value) {
   return true;
 }
 
-/// Returns whether the value is better read than computed for each score: numbers that do not depend on query and key
-/// both.
+/// Returns whether reading the value from a table is better than computing it for each score: it is a number that does
+/// not depend on both query and key, and not index arithmetic.
 bool ScoreMover::isTable(Value value, const Axes &axes) const {
   int64_t numLeading = static_cast<int64_t>(shape.size()) - 2;
   auto has = [&](int64_t axis) { return llvm::is_contained(axes, std::optional(axis)); };
@@ -320,7 +320,7 @@ Value ScoreMover::copyScalar(Operation *op, const Axes &axes) {
   if (auto cast = dyn_cast<CastOp>(op)) {
     Type from = tensorType(cast.getOperand()).getElementType();
     bool isOfNumbers = isa<FloatType>(from) && isa<FloatType>(result);
-    // A rounding is part of the program.
+    // A cast that rounds is part of the program, so it is not dropped.
     if (isOfNumbers && from.getIntOrFloatBitWidth() >= result.getIntOrFloatBitWidth())
       return {};
     if (isOfNumbers)

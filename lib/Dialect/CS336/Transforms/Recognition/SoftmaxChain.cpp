@@ -38,7 +38,7 @@ struct RepeatedReduction {
   ReduceOp reduce;
   BroadcastOp broadcast;
 
-  /// The reduction is over the last axis, and its result is repeated along the last axis.
+  /// Returns whether the reduction is over the last axis, and its result is repeated along the last axis.
   bool isOfRows() {
     int64_t rows = rankOf(reduce.getOperand()) - 1;
     return reduce.getAxes() == ArrayRef<int64_t>{rows} && broadcast.getType() == reduce.getOperand().getType() &&

@@ -39,7 +39,7 @@ public:
   static Axes getAxes(Value mask);
 
 private:
-  /// Far more than masks in real models have.
+  /// Masks in real models have far fewer uses of values.
   static constexpr unsigned kMostUses = 256;
 
   /// Counts a use of a value. Returns false if the limit is exceeded.

@@ -52,7 +52,7 @@ using Bucket = SmallVector<Member *>;
 struct Distribution {
   int64_t worldSize;
   DistributeMode mode;
-  /// The size in bytes at which a bucket is complete; 0 stands for a size by the gradients.
+  /// The size in bytes at which a bucket is complete; 0 stands for a size that depends on the gradients' bytes.
   double bucketBytes;
   /// The parameters whose gradients are scattered.
   llvm::StringSet<> scattered;
@@ -164,8 +164,8 @@ bool Distributor::isReadyBefore(const Member *a, const Member *b) {
   return first->isBeforeInBlock(second);
 }
 
-/// Returns the size in bytes at which a bucket is complete. The last bucket is exchanged when nothing else remains to
-/// be computed, so it is a small part of all; smaller buckets do not use the links' bandwidth.
+/// Returns the size in bytes at which a bucket is complete. No computation overlaps the exchange of the last bucket, so
+/// a bucket is a small part of all gradients. Smaller buckets do not use the links' bandwidth.
 double Distributor::getBucketBytes() const {
   constexpr double kLeastMiB = 25, kBuckets = 20;
   if (distribution.bucketBytes != 0)
@@ -200,8 +200,8 @@ SmallVector<Bucket> Distributor::chooseBuckets(bool scattered) {
     }
     llvm_unreachable("every mode has a case");
   };
-  // The last bucket of each element type, of which a range of memory can be exchanged at once. In mode flat, there is
-  // one bucket.
+  // Maps each element type to its last bucket: values of one type are exchanged as one range of memory. In mode flat,
+  // there is one bucket.
   llvm::MapVector<Type, size_t> last;
   for (Member *member : order) {
     Type type = distribution.mode == DistributeMode::Flat ? Type() : getElementTypeOrSelf(member->value.getType());
@@ -274,7 +274,7 @@ void Distributor::replaceResults(const Member &member, Value mean, OpBuilder &bu
   }
 }
 
-/// Scattered gradients have other types than before.
+/// Sets the function's result types, which change for scattered gradients.
 void Distributor::setResultTypes() {
   MLIRContext *context = function.getContext();
   for (unsigned index = 0; index < function.getNumResults(); ++index)

@@ -24,7 +24,7 @@ static SmallVector<int64_t> allAxes(RankedTensorType type) {
   return llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
 }
 
-/// Σ(factor·g)².
+/// Builds Σ(factor·g)².
 static Value buildSumOfSquares(ImplicitLocOpBuilder &b, Value g, Value factor) {
   RankedTensorType type = tensorType(g);
   if (factor)
@@ -106,8 +106,8 @@ static Totals combine(ImplicitLocOpBuilder &b, const Scalars &scalars) {
   return totals;
 }
 
-/// Adds the totals of all ranks, of which each has a part of the gradients. A sum of flags is not 0 if any of them
-/// is 1.
+/// Adds up the totals of the ranks, each of which has a part of the gradients. The sum of flags is not 0 if any flag is
+/// 1.
 static Totals addRanks(ImplicitLocOpBuilder &b, Totals own, int64_t ranks) {
   SmallVector<Value> values;
   for (Value value : {own.sum, own.flag})

@@ -32,10 +32,10 @@ struct Gather {
   Operation *firstUse = nullptr;
 };
 
-/// By parameter and element type.
+/// Keyed by parameter and element type.
 using Gathers = llvm::MapVector<std::pair<Value, Type>, Gather>;
 
-/// Gathers that one collective does: of one layer, with first uses that follow each other.
+/// Gathers in one collective: those of one layer, with consecutive first uses.
 using Unit = SmallVector<const Gather *>;
 
 /// Rewrites one function.
@@ -96,7 +96,7 @@ bool ParameterSharder::mayShard(BlockArgument argument) {
   return false;
 }
 
-/// The new value of a parameter would have to be divided, too.
+/// Rejects functions that return the new value of a sharded parameter, which would have to be divided, too.
 LogicalResult ParameterSharder::checkResults() {
   for (unsigned index = 0; index < function.getNumResults(); ++index) {
     DictionaryAttr port = function.getResultAttrDict(index);
@@ -182,7 +182,7 @@ bool ParameterSharder::keepLastUnit(const Unit &last) {
   return isKept;
 }
 
-/// Places each unit before the first use of the unit that is `prefetch` ahead of it, or at `start`.
+/// Places the gather of each unit before the first use of the unit `prefetch` positions earlier, or at `start`.
 void ParameterSharder::gatherUnits(ArrayRef<Unit> units, Operation *start) {
   auto prefetch = static_cast<size_t>(sharding.prefetch);
   for (auto [index, unit] : llvm::enumerate(units))
@@ -197,7 +197,7 @@ void ParameterSharder::gather(const Unit &unit, Operation *position) {
   SmallVector<Type> types;
   for (const Gather *each : unit) {
     Value part = each->parameter;
-    // Without it, the second gather would be recognised as equal to the first.
+    // Without the barrier, the second gather would be recognised as equal to the first.
     if (each->isAgain)
       part = BarrierOp::create(builder, loc, part);
     RankedTensorType type = tensorType(part).clone(each->elementType);
@@ -238,7 +238,7 @@ LogicalResult ParameterSharder::run() {
   SmallVector<Unit> backwardUnits = chooseUnits(again);
   auto getFirstUse = [](ArrayRef<Unit> units) { return units.empty() ? nullptr : units.front().front()->firstUse; };
   gatherUnits(forwardUnits, getFirstUse(forwardUnits));
-  // The backward pass begins with the unit that it keeps, which is ahead of the first one that it gathers.
+  // If a unit is kept, the first gathers start with the backward pass, which uses the kept unit before theirs.
   gatherUnits(backwardUnits, isKept ? backward : getFirstUse(backwardUnits));
   for (CastOp cast : casts)
     cast.erase();
