@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The lanes of vectors are a block of positions of one side. Rows are positions of the other side, one after the other.
-// GEMMs read one factor from memory, number by number, and the other from a panel. Softmax and its gradient work lane
+// GEMMs read one operand from memory, number by number, and the other from a panel. Softmax and its gradient work lane
 // by lane.
 //
 //===----------------------------------------------------------------------===//
@@ -32,7 +32,7 @@ static constexpr int64_t kMetPositions = 64;
 /// Registers of one row of a panel.
 static constexpr int64_t kRegisters = 2;
 
-/// Panels are on the stack of the thread that runs the kernel.
+/// The largest size of the panels, which are on the stack of the thread that runs the kernel.
 static constexpr int64_t kMaxPanelBytes = 1 << 20;
 
 namespace {
@@ -56,7 +56,7 @@ public:
   LLVM::LLVMFuncOp emitForward(StringRef symbol);
   LLVM::LLVMFuncOp emitBackward(StringRef symbol);
 
-  /// Blocks of queries of all heads, and blocks of keys of all key heads.
+  /// Returns the number of blocks of queries of all heads, or of blocks of keys of all key heads.
   int64_t getQueryRows() const { return sizes.batch * sizes.heads * llvm::divideCeil(sizes.queries, lanes); }
   int64_t getKeyRows() const { return sizes.batch * sizes.keyHeads * llvm::divideCeil(sizes.keys, lanes); }
 
@@ -75,7 +75,8 @@ private:
   SmallVector<Value> applyFunction(const Place &place, Value head, bool lanesAreQueries, Value met, Value score);
   std::pair<Value, Value> getVisibleKeys(const Place &place);
   std::pair<Value, Value> getVisibleQueries(const Place &place);
-  /// With a score function, −∞ is the maximum and the log-sum-exp of a row that sees nothing. Returns 0 in its place.
+  /// Returns `number`, or 0 in place of −∞: with a score function, this is the maximum and the log-sum-exp of a row
+  /// without visible keys.
   Value shiftBy(Value number);
 
   void emitQueries(const Place &place);
@@ -91,10 +92,10 @@ private:
   OpBuilder &builder;
   Location loc;
   FloatType compute;
-  /// Returns whether the output has fewer digits than what it was computed from.
+  /// True if the output has fewer digits than the values from which it was computed.
   bool outputIsRounded;
   int64_t lanes;
-  /// Storages of the kernel; positions of the operation's operands and results among them.
+  /// The kernel's storages, and the positions of the operation's operands and results among them.
   KernelPlan plan;
   SmallVector<unsigned> operands, tables;
   unsigned firstResult;
@@ -145,14 +146,14 @@ bool AttentionEmitter::isSupported() {
   return llvm::all_of(plan.storages, isContiguous);
 }
 
-/// One head of [batch, positions, heads, head_dim].
+/// Returns one head of a storage with the shape [batch, positions, heads, head_dim].
 Matrix AttentionEmitter::getHead(unsigned storage, Value batch, Value head) {
   ArrayRef<int64_t> strides = plan.storages[storage].strides;
   Value origin = blocks->addIndex(blocks->mulIndex(batch, strides[0]), blocks->mulIndex(head, strides[2]));
   return {storage, origin, strides[1], strides[3]};
 }
 
-/// An element of [batch, heads, queries].
+/// Returns the index of an element in a storage with the shape [batch, heads, queries].
 Value AttentionEmitter::getSumIndex(unsigned storage, Value batch, Value head, Value query) {
   ArrayRef<int64_t> strides = plan.storages[storage].strides;
   Value outer = blocks->addIndex(blocks->mulIndex(batch, strides[0]), blocks->mulIndex(head, strides[1]));
@@ -180,7 +181,7 @@ LLVM::LLVMFuncOp AttentionEmitter::emit(StringRef symbol, function_ref<void(Valu
   return function;
 }
 
-/// Blocks of one head are consecutive, and so are heads of one batch.
+/// Returns the block of a row. Blocks of one head are consecutive, and so are heads of one batch.
 AttentionEmitter::Place AttentionEmitter::getPlace(Value row, int64_t heads, int64_t positions) {
   auto split = [&](Value number, int64_t size) -> std::pair<Value, Value> {
     Value divisor = blocks->index(size);
@@ -202,8 +203,8 @@ void AttentionEmitter::forEachMet(Value from, Value to, function_ref<void(Value,
   });
 }
 
-/// Returns `hidden` in lanes where the key comes after the query. One of them is the lane's position, the other is
-/// `met`.
+/// Returns `hidden` in lanes where the key comes after the query, else `value`. One of key and query is the lane's
+/// position, the other is `met`.
 Value AttentionEmitter::hideBefore(bool lanesAreQueries, Value lanesFirst, Value met, Value value, double hidden) {
   if (!sizes.isCausal)
     return value;
@@ -262,8 +263,8 @@ LLVM::LLVMFuncOp AttentionEmitter::emitForward(StringRef symbol) {
   return emit(symbol, [&](Value row) { emitQueries(getPlace(row, sizes.heads, sizes.queries)); });
 }
 
-/// The softmax of a growing set of keys: when a block of them raises the maximum m, the sums so far shrink by
-/// e^(m_old − m_new).
+/// Emits the softmax of a growing set of keys: when a block of keys raises the maximum m, the earlier sums are
+/// multiplied by e^(m_old − m_new).
 void AttentionEmitter::emitQueries(const Place &place) {
   BlockBuilder &b = *blocks;
   Value zero = b.index(0), headDim = b.index(sizes.headDim);
@@ -299,7 +300,7 @@ void AttentionEmitter::emitQueries(const Place &place) {
     return SmallVector<Value>{maximum, b.add(b.mul(carried[1], shrink), sum)};
   });
 
-  // The sum of a row that sees nothing is 0, and so are the quotients.
+  // The sum of a row without visible keys is 0, and so are the quotients.
   Value divisor = sizes.function ? b.replaceLanes(totals[1], 0.0, 1.0) : totals[1];
   b.loop(zero, headDim, 1, [&](Value row) { b.store(b.div(b.load(sums, row), divisor), sums, row); });
   b.unpack(sums, getHead(firstResult, place.batch, place.head), place.first, place.count, sizes.headDim);
@@ -456,7 +457,7 @@ void AttentionEmitter::emitKeyGradients(const Place &place) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// Rows that are worth a thread.
+/// Returns the smallest number of rows for which a thread is used.
 static int64_t chooseGrain(int64_t rows, double flops) {
   // Approximate FLOPs per nanosecond, and the duration of a share that takes much longer than its distribution.
   constexpr double kSpeed = 30.0, kShare = 20000.0;

@@ -164,7 +164,7 @@ void BlockBuilder::unpack(unsigned panel, const Matrix &matrix, Value first, Val
 // GEMMs
 //===----------------------------------------------------------------------===//
 
-/// Tiles of rows, whose sums stay in registers, then the rest row by row.
+/// Multiplies by tiles of rows, whose sums stay in registers, and then the remaining rows one by one.
 void BlockBuilder::multiply(const Matrix &matrix, Value firstRow, Value firstColumn, Value rows, Value depth,
                             unsigned panel, unsigned result, bool accumulates) {
   Value rest = builder.createOrFold<arith::RemUIOp>(loc, rows, index(tileRows));

@@ -32,7 +32,7 @@ using namespace cs336::cpu;
 /// module.
 static constexpr size_t kKernelsPerModule = 4;
 
-/// Threads must not load dialects.
+/// Loads the dialects before threads start, which must not load them.
 static void loadDialects(MLIRContext *context) {
   context->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect,
                        LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,

@@ -255,7 +255,7 @@ SmallVector<Value> KernelEmitter::emitLoop(Nest &nest, unsigned depth, ArrayRef<
   return SmallVector<Value>(blocks.getResults());
 }
 
-/// Tells LLVM that the loop needs no vectorizing, and whether to unroll it.
+/// Marks the loop for LLVM as vectorized, and as one to unroll if `unrolls` is true.
 static void annotate(scf::ForOp loop, bool unrolls) {
   MLIRContext *context = loop.getContext();
   auto yes = BoolAttr::get(context, true), no = BoolAttr::get(context, false);
@@ -498,7 +498,7 @@ Value KernelEmitter::emitExtract(tensor::ExtractOp extract, LaneBuilder &lanes, 
 // Scatters
 //===----------------------------------------------------------------------===//
 
-/// Loops that carry a tensor update its storage.
+/// Emits loops that carry a tensor. They update its storage.
 void KernelEmitter::emitScatter(scf::ForOp loop) {
   IRMapping mapping = constants;
   emitScatterOp(*loop, mapping);

@@ -284,8 +284,8 @@ LogicalResult LoopFinder::buildAccesses() {
   return success();
 }
 
-/// A loop's iterations are independent if every statement has it, no statement reduces over it, and each value is read
-/// in the iteration that wrote it.
+/// Finds loops with independent iterations: every statement has the loop, no statement reduces over it, and each value
+/// is read in the iteration that wrote it.
 void LoopFinder::findIndependentLoops() {
   isIndependent.resize(plan.loopSizes.size(), true);
   DenseMap<std::pair<unsigned, int64_t>, std::optional<unsigned>> walkers;

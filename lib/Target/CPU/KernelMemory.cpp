@@ -16,8 +16,8 @@
 using namespace mlir;
 using namespace cs336::cpu;
 
-/// bf16 is loaded and stored as an integer: x86 has no bf16 registers before AVX512-BF16, and LLVM splits vectors of
-/// bf16.
+/// Returns the type that is loaded and stored. For bf16 it is an integer: x86 has no bf16 registers before AVX512-BF16,
+/// and LLVM splits vectors of bf16.
 static Type getMemoryType(Type element) {
   if (element.isInteger(1))
     return IntegerType::get(element.getContext(), 8);

@@ -124,8 +124,8 @@ void Planner::chooseRows(const llvm::SmallBitVector &isIndependent) {
 // Temporaries
 //===----------------------------------------------------------------------===//
 
-/// Takes a loop out of the addresses of a storage, all of which move by the same number of elements with it and have no
-/// other loop between its iterations. Returns whether it could.
+/// Removes a loop from the addresses of a storage. Returns false if this is not possible: all addresses must move by
+/// the same number of elements per iteration, with no other loop's elements between two iterations.
 static bool dropLoop(ArrayRef<Access *> accesses, unsigned loop, ArrayRef<int64_t> loopSizes) {
   int64_t step = accesses.front()->coefficients[loop], span = step * loopSizes[loop];
   if (step == 0)
@@ -161,8 +161,9 @@ SmallVector<Access *> Planner::collectAccesses(unsigned storage) {
   return accesses;
 }
 
-/// A temporary contains one row at a time, so its addresses do not depend on loops over rows. If it is read with the
-/// indices with which it is written, its elements are packed; otherwise they keep their offsets.
+/// Sets the addresses of temporaries. A temporary contains one row at a time, so its addresses do not depend on loops
+/// over rows. If it is read with the indices with which it is written, its elements are packed; otherwise they keep
+/// their offsets.
 void Planner::layOutTemporaries() {
   for (auto [index, storage] : llvm::enumerate(plan.storages)) {
     if (storage.kind != Storage::Kind::Temporary || storage.isScattered)
@@ -193,7 +194,7 @@ void Planner::layOutTemporaries() {
   }
 }
 
-/// An element that one phase writes and reads in the same iteration stays in a register.
+/// Drops temporaries whose elements one phase writes and reads in the same iteration: they stay in registers.
 void Planner::dropValuesInRegisters() {
   for (auto [index, storage] : llvm::enumerate(plan.storages)) {
     if (storage.kind != Storage::Kind::Temporary || storage.isScattered)

@@ -105,7 +105,7 @@ static LogicalResult runLinker(ArrayRef<std::string> arguments, Location loc) {
   return success();
 }
 
-/// An object without contents.
+/// Returns an object without contents.
 static FailureOr<ObjectFile> buildEmptyObject(const InstructionSet &isa, Location loc) {
   std::string error;
   std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(isa, error);

@@ -73,7 +73,7 @@ struct ConvertOperand : ConvertOpToLLVMPattern<UnrealizedConversionCastOp> {
 };
 } // namespace
 
-/// Functions and conversions without an instruction become arithmetic.
+/// Expands functions and conversions without an instruction into arithmetic.
 static LogicalResult expandOperations(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   cs336::cpu::populateMathApproximationPatterns(patterns);

@@ -53,19 +53,19 @@ struct FloatBuilder {
   Value shiftRight(Value a, int32_t by) { return arith::ShRSIOp::create(builder, loc, a, integer(by)); }
   Value shiftLeft(Value a, int32_t by) { return arith::ShLIOp::create(builder, loc, a, integer(by)); }
 
-  /// a·b + c, in one rounding where the target can.
+  /// Computes a·b + c, with one rounding if the target has fused multiply-add.
   Value mulAdd(Value a, Value b, Value c) {
     auto contract = arith::FastMathFlags::contract;
     return arith::AddFOp::create(builder, loc, arith::MulFOp::create(builder, loc, a, b, contract), c, contract);
   }
-  /// Σ coefficients[i]·xⁱ.
+  /// Computes Σ coefficients[i]·xⁱ.
   Value polynomial(Value x, ArrayRef<float> coefficients) {
     Value sum = constant(coefficients.back());
     for (float coefficient : llvm::reverse(coefficients.drop_back()))
       sum = mulAdd(sum, x, constant(coefficient));
     return sum;
   }
-  /// 2ᵏ for k in [-126, 127].
+  /// Computes 2ᵏ for k in [-126, 127].
   Value powerOfTwo(Value k) { return fromBits(shiftLeft(addInt(k, integer(127)), 23)); }
 
   Value exp(Value x);
@@ -78,7 +78,7 @@ struct FloatBuilder {
 /// ln 2 as the sum of a number with few bits, whose multiples by exponents are exact, and a remainder.
 static constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
 
-/// eˣ = 2ᵏ·eʳ with k = round(x/ln 2), |r| ≤ ln 2/2.
+/// Computes eˣ = 2ᵏ·eʳ with k = round(x/ln 2), |r| ≤ ln 2/2.
 Value FloatBuilder::exp(Value x) {
   // Beyond these bounds the result is 0 or infinity, so x is clamped, and two factors suffice for 2ᵏ. NaN stays NaN.
   Value tooSmall = constant(-104.0f), tooLarge = constant(89.0f);
@@ -99,7 +99,7 @@ Value FloatBuilder::exp(Value x) {
   return mul(mul(power, powerOfTwo(half)), powerOfTwo(subInt(k, half)));
 }
 
-/// ln x = e·ln 2 + ln(1 + f) with x = 2ᵉ·(1 + f), 1 + f in [√½, √2).
+/// Computes ln x = e·ln 2 + ln(1 + f) with x = 2ᵉ·(1 + f), 1 + f in [√½, √2).
 Value FloatBuilder::log(Value x) {
   Value isSubnormal = less(x, constant(1.17549435e-38f));
   Value normal = select(isSubnormal, mul(x, constant(8388608.0f)), x);

@@ -28,7 +28,7 @@ std::optional<vector::CombiningKind> cs336::cpu::getCombiningKind(Operation *com
   return linalg::getCombinerOpKind(combiner);
 }
 
-/// Functions that the C library computes, one element at a time.
+/// Returns whether the C library computes the function, one element at a time.
 static bool isLibraryCall(Operation *op) {
   if (!isa<math::MathDialect>(op->getDialect()) || hasMathApproximation(op))
     return false;

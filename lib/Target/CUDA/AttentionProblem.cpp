@@ -36,7 +36,7 @@ static FailureOr<SmallVector<Role>> findRoles(const DeviceKernel &kernel, Operat
   }
   if (numFound == kernel.outputs.size())
     return roles;
-  whyNot = "yields something else than the results of the attention, once each";
+  whyNot = "yields a value that is not a result of the attention, or one result twice";
   return failure();
 }
 

@@ -43,7 +43,7 @@ public:
   void emit(raw_ostream &os) const override;
 
 private:
-  /// The structure that describes the problem to the templates.
+  /// Returns the name of the structure that describes the problem to the templates.
   std::string getProblemName() const { return kernel.name + "_problem"; }
   std::string getArguments(ArrayRef<StringRef> roles, StringRef last = "") const {
     return problem.getArguments(kernel, roles, last);

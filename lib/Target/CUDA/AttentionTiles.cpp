@@ -21,12 +21,12 @@ AttentionArithmetic cs336::cuda::getAttentionArithmetic(Type element, Precision 
   return precision == Precision::TF32 ? AttentionArithmetic::TensorFloats : AttentionArithmetic::FusedMultiplyAdds;
 }
 
-/// Three blocks per multiprocessor. With fewer blocks smaller tiles are faster, although larger
-/// tiles reuse more of the elements that they read.
+/// Three blocks per multiprocessor. With fewer blocks, smaller tiles are faster, although larger tiles reuse more of
+/// the elements that they read.
 static constexpr int64_t manyBlocks = 3 * portableTarget.multiprocessors;
 static constexpr int64_t manyRows = 2048;
 
-// Measured tile sizes, fastest first (docs/Rationale/AttentionKernels.md). The first tiles that fit are used.
+// Returns measured tile sizes, fastest first (docs/Rationale/AttentionKernels.md). The first tiles that fit are used.
 ArrayRef<AttentionTiles::Choice> AttentionTiles::getChoices(AttentionStage stage, AttentionArithmetic arithmetic) {
   static constexpr Choice forward[] = {{64, 2, 4, 64, 1, true, 1, manyBlocks, manyRows}, {64, 1, 4, 64, 2, true},
                                        {80, 2, 4, 64, 2, true, 1, manyBlocks},           {96, 1, 4, 64, 1, true},
@@ -69,7 +69,7 @@ ArrayRef<AttentionTiles::Choice> AttentionTiles::getChoices(AttentionStage stage
   case AttentionArithmetic::FusedMultiplyAdds:
     return select(forwardFMA, backwardFMA, backwardFMA);
   }
-  llvm_unreachable("arithmetic that is none");
+  llvm_unreachable("every arithmetic has tiles");
 }
 
 std::string AttentionTiles::whyNone(const AttentionSizes &sizes, Type element) {

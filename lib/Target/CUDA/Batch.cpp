@@ -55,7 +55,7 @@ static int64_t chooseWidth(const DeviceKernel &kernel, ArrayRef<FlatProgram> mem
 FailureOr<Batch> Batch::read(const DeviceKernel &kernel, int64_t vectorsPerThread, std::string &whyNot) {
   SmallVector<DeviceKernel> parts = splitIndependentOutputs(kernel);
   if (parts.size() < 2) {
-    whyNot = "does only one thing";
+    whyNot = "has a single computation";
     return failure();
   }
   std::vector<FlatProgram> members;
@@ -70,7 +70,7 @@ FailureOr<Batch> Batch::read(const DeviceKernel &kernel, int64_t vectorsPerThrea
   if (llvm::all_equal(forms))
     operands = findOperands(kernel, members);
   if (!operands) {
-    whyNot = "does several things, or one to operands in no order";
+    whyNot = "has different computations, or equal ones on operands in an irregular order";
     return failure();
   }
   Batch batch(kernel, members, *operands, vectorsPerThread);

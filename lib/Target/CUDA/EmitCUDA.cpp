@@ -125,7 +125,7 @@ static std::string listOperations(exec::KernelOp kernel) {
   return names.empty() ? "Copies operands" : "Computes " + llvm::join(names, ", ");
 }
 
-/// "6 blocks of 256 threads"
+/// Describes a grid: "6 blocks of 256 threads".
 static std::string describeGrid(const KernelFunction &function) {
   std::string text = std::to_string(function.blocks) + (function.blocks == 1 ? " block" : " blocks") + " of " +
                      std::to_string(function.threads) + " threads";
@@ -170,7 +170,7 @@ static void addRefusal(Refusals &refusals, StringRef reason, StringRef schedule)
     refusals.emplace_back(reason, schedule);
 }
 
-/// As KernelSchedule::schedule, for launches that write over what they read.
+/// Calls KernelSchedule::schedule, and rejects schedules that launches in place do not allow.
 static std::unique_ptr<ScheduledKernel> scheduleInPlace(const KernelSchedule &schedule, const DeviceKernel &kernel,
                                                         std::string &whyNot) {
   if (!kernel.overwritesRows || schedule.canOverwriteRows())
@@ -266,10 +266,10 @@ static ScheduledPart selectSchedule(ArrayRef<std::unique_ptr<KernelSchedule>> sc
     withParameters.parameters = selected.parameters;
     std::string reason;
     std::unique_ptr<ScheduledKernel> scheduled = scheduleInPlace(*schedule, withParameters, reason);
-    // Only a schedule of single operations gives no reason.
+    // Only schedules of single operations reject a part without a reason.
     if (!scheduled)
       whyNot = "cannot have the selected schedule '" + selected.name + "': it " +
-               (reason.empty() ? "is another operation" : reason);
+               (reason.empty() ? "computes another operation" : reason);
     else if (selected.parameters && !hasParameters(scheduled->getParameters(), selected.parameters))
       whyNot = "selects parameters that schedule '" + selected.name + "' does not have";
     else
@@ -324,7 +324,7 @@ FailureOr<SmallVector<ScheduledPart>> KernelEmitter::scheduleParts(const DeviceK
   if (!*selection)
     return chooseParts(kernel, whyNot);
   SmallVector<ScheduledPart> parts = selectParts(kernel, **selection, whyNot);
-  // A choice by hand is never replaced silently.
+  // An explicit selection is never replaced silently.
   if (parts.empty())
     return emitRefusal(kernel.source, whyNot);
   return parts;

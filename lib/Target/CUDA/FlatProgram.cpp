@@ -83,14 +83,14 @@ private:
 LogicalResult FlatReader::readAccess(unsigned operand, AffineExpr index) {
   bool isScalar = index.isSymbolicOrConstant();
   if (index != getAffineDimExpr(0, index.getContext()) && index != getAffineConstantExpr(0, index.getContext()))
-    return refuse(Twine("does not walk through ") + kernel.getOperandName(operand) + " in the order of memory");
+    return refuse(Twine("does not access ") + kernel.getOperandName(operand) + " in the order of memory");
   auto *known = llvm::find(flat.operands, operand);
   unsigned role = known - flat.operands.begin();
   if (known == flat.operands.end()) {
     flat.operands.push_back(operand);
     flat.isScalar.push_back(isScalar);
   } else if (flat.isScalar[role] != isScalar) {
-    return refuse(Twine("reads ") + kernel.getOperandName(operand) + " in two ways");
+    return refuse(Twine("reads ") + kernel.getOperandName(operand) + " both as a scalar and element by element");
   }
   os << " operand " << role << (isScalar ? " scalar " : " ") << kernel.operands[operand].getElementType();
   return success();
@@ -120,14 +120,14 @@ LogicalResult FlatReader::readScalar(const Scalar &scalar) {
   case Scalar::Kind::Table:
   case Scalar::Kind::Gather:
   case Scalar::Kind::Choice:
-    return refuse("computes with the places of elements");
+    return refuse("computes with the indices of elements");
   }
   llvm_unreachable("all kinds are handled");
 }
 
 LogicalResult FlatReader::read() {
   if (flat.program.extents.size() != 1)
-    return refuse("has " + Twine(flat.program.extents.size()) + " loops and not one");
+    return refuse("has " + Twine(flat.program.extents.size()) + " loops instead of one");
   for (const Scalar &scalar : flat.program.scalars) {
     if (failed(readScalar(scalar)))
       return failure();

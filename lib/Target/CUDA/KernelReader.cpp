@@ -157,7 +157,8 @@ FailureOr<KernelProgram> Reader::readRows(const Rows &rows) {
   for (unsigned output : kernel.outputs) {
     SmallVector<int64_t> shape = getPointShape(kernel, output);
     if (shape != rows.shape && shape != shapeOfRows) {
-      whyNot = kernel.getOperandName(kernel.numInputs + output) + " has neither the shape of rows nor an element a row";
+      whyNot =
+          kernel.getOperandName(kernel.numInputs + output) + " has neither the shape of rows nor one element per row";
       return failure();
     }
     if (failed(readOutput(output, shape == rows.shape ? element : row)))

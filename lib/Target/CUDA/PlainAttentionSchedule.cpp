@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Accepts attention for which AttentionSchedule.cpp has no tiles: float64, and any head_dim. A warp computes one row
-// and reads the rows of the other side one by one. It shares nothing and reads every operand from memory many times, so
-// it is correct but slow.
+// and reads the rows of the other side one by one. Warps share no data and read every operand from memory many times,
+// so this is correct but slow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ using namespace cs336::cuda;
 
 namespace {
 
-/// Warps of a block.
+/// The number of warps per block.
 constexpr int64_t warps = 4;
 
 /// A function of the kernel: the template that it instantiates, and the arguments that it passes on.
@@ -76,7 +76,7 @@ std::unique_ptr<ScheduledKernel> PlainAttentionSchedule::schedule(const DeviceKe
   const AttentionSizes &sizes = problem->sizes;
   int64_t heads = sizes.batches * std::max(sizes.queryHeads, sizes.keyHeads);
   if (heads * std::max(sizes.queries, sizes.keys) > std::numeric_limits<int32_t>::max() - warps) {
-    whyNot = "has more rows than a grid numbers";
+    whyNot = "has more rows than 32-bit integers number";
     return nullptr;
   }
   return std::make_unique<PlainAttentionKernel>(kernel, std::move(*problem));

@@ -22,7 +22,7 @@
 
 using namespace cs336::cuda;
 
-/// Registers of a thread that may hold elements.
+/// Returns the number of registers of a thread that may hold elements.
 static int64_t getHeldRegisters(int64_t threads) { return threads <= 512 ? 64 : 24; }
 
 RowTeam RowTeam::choose(int64_t vectors, int64_t width, int64_t registersPerVector) {

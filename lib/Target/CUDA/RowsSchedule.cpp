@@ -64,13 +64,13 @@ private:
   unsigned getReducedNumber(unsigned id) const;
   SmallVector<unsigned> collectLoads(ArrayRef<unsigned> scalars, bool movingWithRow) const;
 
-  /// Returns the row of the thread's team.
+  /// Writes the row of the thread's team.
   void emitRow(raw_ostream &os) const;
   /// Writes the scalars that are computed once per row after this number of passes.
   void emitScalarsOfRow(raw_ostream &os, ScalarEmitter &emitter, unsigned level) const;
-  /// Computes the term of one element again.
+  /// Writes code that computes the term of one element again.
   void emitPicked(raw_ostream &os, ScalarEmitter &emitter, unsigned id) const;
-  /// Before the last pass: waits for threads that pick elements of others, if outputs are written over them.
+  /// Writes a barrier before the last pass if outputs overwrite elements that other threads pick.
   void emitMeeting(raw_ostream &os) const;
   /// Fills arrays with the thread's elements of the loads.
   void emitLoadsOfRow(raw_ostream &os, ScalarEmitter &emitter, ArrayRef<unsigned> loads) const;
@@ -101,16 +101,16 @@ public:
       return nullptr;
     bool readsOnce = rows->passes.size() == 1;
     if (readsOnce && rows->passes.front().stores.empty()) {
-      whyNot = "only reduces rows, and each of them once";
+      whyNot = "only reduces rows, and reads each of them once";
       return nullptr;
     }
     if (readsOnce && rows->getColumns().getNumDims() != 0 &&
         !isContiguousAlong(rows->program, rows->getColumns().end - 1)) {
-      whyNot = "reads rows that do not lie contiguously, and each of them once";
+      whyNot = "reads rows that are not contiguous, each of them once";
       return nullptr;
     }
     if (readsOnce && rows->getNumRows() < ReductionGrid::blocksOfDevice && rows->getNumElements() > widestOfFew) {
-      whyNot = "reads few wide rows, and each of them once, which several blocks can share";
+      whyNot = "reads few wide rows, each of them once: several blocks can share a row";
       return nullptr;
     }
     return requireGrid(RowsKernel::choose(kernel, std::move(*rows)), whyNot, "has more rows than a grid has blocks");
@@ -125,7 +125,7 @@ std::unique_ptr<KernelSchedule> cs336::cuda::createRowsSchedule() { return std::
 // Choices
 //===----------------------------------------------------------------------===//
 
-/// The number of registers for one vector of all values that a team holds.
+/// Returns the number of registers for one vector of all values that a team holds.
 static int64_t countRegisters(const RowProgram &rows, VectorAxis vectors) {
   int64_t bytes = 0;
   auto add = [&](AffineExpr index, int64_t elementBytes) {

@@ -43,7 +43,7 @@ public:
   void emit(raw_ostream &os) const override;
 
 private:
-  /// The dimension that the outputs are contiguous along, and that of the turned operands.
+  /// Returns the dimension along which the outputs are contiguous, or that of the turned operands.
   unsigned getColumn() const { return program.extents.size() - 1; }
   unsigned getRow() const { return program.extents.size() - 2; }
   int64_t getNumTiles(unsigned dim) const { return llvm::divideCeilSigned(program.extents[dim], tileSize); }

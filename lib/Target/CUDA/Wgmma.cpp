@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace cs336::cuda;
 
-/// "%4, %5, %6": the operands of an asm statement with these numbers.
+/// Lists the operands of an asm statement with these numbers: "%4, %5, %6".
 static std::string listOperands(int64_t first, int64_t count) {
   return llvm::join(
       llvm::map_range(llvm::seq(first, first + count), [](int64_t number) { return "%" + std::to_string(number); }),

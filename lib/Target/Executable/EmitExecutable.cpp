@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
 
-/// The executable has the type of the whole variable, and the number of its shards.
+/// Describes a variable. The executable has the type of the whole variable, and the number of its shards.
 static std::unique_ptr<format::VariableT> describe(VariableOp variable) {
   auto described = std::make_unique<format::VariableT>();
   described->name = variable.getSymName().str();
@@ -32,7 +32,7 @@ static std::unique_ptr<format::VariableT> describe(VariableOp variable) {
   return described;
 }
 
-/// The kernel's operations, as a readable text.
+/// Returns the kernel's operations as readable text.
 static std::string getText(KernelOp kernel) {
   std::string text;
   llvm::raw_string_ostream stream(text);
