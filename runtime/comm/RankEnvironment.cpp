@@ -84,7 +84,7 @@ absl::Status ReadRendezvous(RankEnvironment &place, GetVariable get) {
   if (port) {
     CS336_ASSIGN_OR_RETURN(place.port, ReadInteger("MASTER_PORT", port, 1, kMaxPort));
   }
-  // torchrun's agent listens on the port itself.
+  // The agent of torchrun already listens on the port, so the group uses an adjacent one.
   const char *agent = get("TORCHELASTIC_USE_AGENT_STORE");
   if (agent && absl::string_view(agent) == "True")
     place.port = place.port == kMaxPort ? kMaxPort - 1 : place.port + 1;

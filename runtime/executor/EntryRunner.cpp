@@ -300,7 +300,7 @@ absl::StatusOr<TensorView> EntryRunner::OutputOnDevice(absl::string_view name) {
 absl::StatusOr<absl::Duration> EntryRunner::LastRunDuration() {
   if (!has_run_)
     return absl::FailedPreconditionError("it has not run yet");
-  // A mark that a graph records may still be that of the run before.
+  // Until the run ends, a mark that its graph records may still be that of the previous run.
   CS336_RETURN_IF_ERROR(done_->Wait());
   return end_->Since(*begin_);
 }

@@ -255,8 +255,8 @@ public:
     return absl::OkStatus();
   }
 
-  /// Reserves the session for one call. FAILED_PRECONDITION if another call is under way, or if the session is on a GPU
-  /// and this process is a fork of the one that created it.
+  /// Reserves the session for one call. Returns FAILED_PRECONDITION if another call is running, or if the session is on
+  /// a GPU and this process is a fork of the one that created it.
   absl::Status Acquire() {
     if (is_in_use_.exchange(true))
       return absl::FailedPreconditionError("the session is in use by another thread: give each thread a session of its "
@@ -278,8 +278,8 @@ public:
     return absl::OkStatus();
   }
 
-  /// Returns `result`, which has waited for the device, unless there is an
-  /// Outcome().
+  /// Returns the error of Outcome() if there is one, else `result`, which has
+  /// waited for the device.
   template <typename Result>
   Result AfterOutcome(Result result) const {
     if (absl::Status outcome = Outcome(); !outcome.ok())

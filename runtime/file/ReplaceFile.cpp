@@ -50,7 +50,7 @@ constexpr time_t kSecondsUntilDead = 24 * 60 * 60;
 // Names
 //===----------------------------------------------------------------------===//
 
-/// A path as its open folder and the name in it.
+/// A path, split into its open folder and the name in this folder.
 struct Target {
   FileDescriptor folder;
   std::string folder_path; // Ends in '/' unless it is empty.

@@ -36,11 +36,11 @@ namespace cs336::runtime {
 
 namespace {
 
-/// Counts the commands that have ended, by stream.
+/// The number of commands that have ended, per stream.
 using Clock = absl::InlinedVector<uint32_t, 4>;
 
-/// The accesses that the next access of the same bytes must follow. Commands are named by their indices. What is
-/// earlier than the last write happened before that write.
+/// The accesses that the next access of the same bytes must follow. Commands are named by their indices. All accesses
+/// before the last write happened before that write.
 struct Accesses {
   std::optional<uint32_t> write;
   /// The last read on each stream since that write.
@@ -138,7 +138,7 @@ private:
     accesses.reads.push_back(current);
   }
 
-  /// Checks that the current command follows an earlier one. A command may write what it reads itself.
+  /// Checks that the current command follows an earlier one. A command may write bytes that it also reads.
   absl::Status CheckFollows(const format::CommandT &command, const format::BufferT &buffer, bool is_write,
                             uint32_t earlier, absl::string_view other_access) const {
     const format::CommandT &other = *entry_.commands[earlier];

@@ -22,8 +22,8 @@ namespace cs336::runtime {
 
 namespace {
 
-/// FNV-1a. The hash must be the same on all machines and in all versions,
-/// because a seed's values depend on it.
+/// Returns the FNV-1a hash, which must be the same on all machines and in all
+/// versions, because a seed's values depend on it.
 uint64_t HashName(absl::string_view name) {
   uint64_t hash = 0xcbf29ce484222325;
   for (unsigned char byte : name)

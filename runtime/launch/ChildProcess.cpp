@@ -31,7 +31,7 @@ constexpr int kRead = 0, kWrite = 1;
 using Pipe = std::array<int, 2>;
 
 /// Becomes the command. Runs between fork() and exec() of a process with threads, so it may call only functions that
-/// are safe in signal handlers. Returns if that fails; errno says why.
+/// are safe in signal handlers. Returns only if this fails; errno then contains the error.
 void Become(char *const *arguments, char *const *environment, const cpu_set_t &cores, pid_t parent, int output,
             int error) {
   setpgid(0, 0);
@@ -40,9 +40,9 @@ void Become(char *const *arguments, char *const *environment, const cpu_set_t &c
   int input = open("/dev/null", O_RDONLY);
   if (input < 0 || dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 || dup2(error, STDERR_FILENO) < 0)
     return;
-  // Connections of the rendezvous stay with this process. Kernels before 5.11 lack the call.
+  // Connections of the rendezvous stay with this process. Linux before 5.11 lacks the call.
   close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-  sched_setaffinity(0, sizeof(cores), &cores); // An aid, without which the rank runs too.
+  sched_setaffinity(0, sizeof(cores), &cores); // Only for speed: the rank also runs if this fails.
   execvpe(arguments[0], arguments, environment);
 }
 
@@ -59,7 +59,7 @@ std::vector<char *> AsPointers(const std::vector<std::string> &texts) {
 absl::StatusOr<ChildProcess> ChildProcess::Start(const std::vector<std::string> &command,
                                                  const std::vector<std::string> &environment, const cpu_set_t &cores) {
   std::vector<char *> arguments = AsPointers(command), variables = AsPointers(environment);
-  // The third one has no writer left once the child has become the command; before, it carries errno.
+  // The third pipe carries errno of a failure. It has no writer any more once the child has become the command.
   std::array<Pipe, 3> pipes = {Pipe{-1, -1}, Pipe{-1, -1}, Pipe{-1, -1}};
   auto &[output, error, outcome] = pipes;
   auto close_all = absl::MakeCleanup([&] {

@@ -40,7 +40,7 @@ void WriteAll(int file, absl::string_view text) {
   while (!text.empty()) {
     ssize_t written = write(file, text.data(), text.size());
     if (written < 0 && errno != EINTR)
-      return; // The standard error, where the reason would go, may be this file.
+      return; // An error cannot be printed: the standard error stream may be this file.
     text.remove_prefix(written < 0 ? 0 : static_cast<size_t>(written));
   }
 }
@@ -97,7 +97,7 @@ private:
   int to_;
   std::string prefix_;
   std::array<char, 1 << 16> buffer_;
-  std::string line_;      // Its end has not come.
+  std::string line_;      // The line that is not complete yet.
   bool has_ended_ = true; // Until Start().
 };
 
@@ -235,7 +235,7 @@ private:
     End(failure);
   }
 
-  /// Ends the ranks after the failure of the group, of which they learn themselves.
+  /// Ends the ranks that do not end by themselves after the failure of the group.
   void End(const absl::Status &failure) {
     if (!failure_.ok())
       return;
@@ -259,9 +259,9 @@ private:
   asio::signal_set signals_{context_, SIGINT, SIGTERM, SIGHUP};
   asio::steady_timer timer_{context_}, end_timer_{context_};
   std::unique_ptr<Rendezvous> rendezvous_;
-  std::deque<Rank> ranks_; // Printers keep their places.
+  std::deque<Rank> ranks_; // A deque, because printers must not move.
   absl::Status failure_;
-  std::vector<std::string> ends_; // One text per rank that failed, in their order in time.
+  std::vector<std::string> ends_; // One text per failed rank, in the order of the failures.
   int polls_after_end_ = 0;
 };
 

@@ -156,8 +156,8 @@ void ThreadTeam::Run(int parts, absl::FunctionRef<void(int)> body) {
 void ThreadTeam::TakeParts(Loop loop, int first) {
   for (int i = 0; i != loop.parts(); ++i) {
     int part = (first + i) % loop.parts();
-    // The loop cannot end, and the next one cannot begin, while a part is not taken. A late thread with the word of an
-    // earlier loop therefore finds no part.
+    // The loop cannot end, and the next one cannot begin, while a part is not taken. So a late thread that still has an
+    // earlier loop finds no part.
     uint64_t last = taken_[part].loop.load(std::memory_order_relaxed);
     if (last >= loop.number() || !taken_[part].loop.compare_exchange_strong(last, loop.number()))
       continue;

@@ -15,7 +15,7 @@ namespace cs336::runtime {
 
 namespace {
 
-/// An error of exhausted resources, and what to do about it.
+/// An error of exhausted resources, and its remedy.
 struct Exhaustion {
   int error; // errno
   const char *advice;

@@ -103,9 +103,9 @@ public:
   bool parse_error(size_t, const std::string &, const Json::exception &) override { return false; }
 
 private:
-  /// Objects and arrays that are open where an entry's fields stand.
+  /// The number of open objects and arrays at the fields of an entry.
   static constexpr size_t kFieldDepth = 2;
-  /// A type, a shape and offsets.
+  /// The number of an entry's fields: a type, a shape and offsets.
   static constexpr size_t kFields = 3;
 
   static absl::Status MissingFields() { return MalformedSafetensors("'dtype', 'shape' and 'data_offsets' expected"); }
@@ -125,7 +125,7 @@ private:
     return true;
   }
 
-  /// Notes a value that no tensor's entry has at this place. Other fields may hold anything.
+  /// Records an error if no tensor's entry can have this value here. Other fields may have any value.
   bool OtherValue() {
     if (in_metadata_ || depth_ == 0)
       return true;
@@ -142,9 +142,9 @@ private:
 
   SafetensorsHeader header_;
   size_t depth_ = 0;
-  /// True if the value of the file's last key is the metadata, and if it is an object.
+  /// True if the value of the file's last key is the metadata; true if it is an object.
   bool in_metadata_ = false, in_object_ = false;
-  /// The last key of an entry, and where its sizes go.
+  /// The last key of an entry, and the destination of its sizes.
   std::string field_;
   Dims *sizes_ = nullptr;
   /// The fields that each entry has.

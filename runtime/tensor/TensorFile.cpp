@@ -67,8 +67,8 @@ absl::StatusOr<TensorMap> ReadTensors(absl::string_view path) {
   CS336_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
   std::string stem = std::filesystem::path(std::string(path)).stem().string();
   absl::StatusOr<TensorMap> tensors = format->read(file, stem);
-  // A file that is being written may look malformed. This error then explains
-  // why.
+  // A file that another process is writing may look malformed. This error then
+  // gives the cause.
   if (absl::Status unchanged = file.CheckUnchanged(); !unchanged.ok())
     return Annotate(unchanged, absl::StrCat("'", path, "'"));
   if (!tensors.ok())

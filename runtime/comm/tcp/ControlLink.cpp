@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<PeerAddress>> ControlLink::Join(int port) {
     Tick();
   });
   std::unique_lock<std::mutex> lock(mutex_);
-  // The rendezvous says who is missing, or is silent, each after the timeout.
+  // This wait ends: after the timeout, the rendezvous reports missing ranks, or Tick() reports a silent rendezvous.
   changed_.wait(lock, [&] { return !peers_.empty() || !failure_.ok(); });
   if (!failure_.ok())
     return failure_;
@@ -129,7 +129,8 @@ void ControlLink::Handle(const nlohmann::json &message) {
 }
 
 void ControlLink::Tick() {
-  // The rendezvous ends the group in this time if a rank is silent. It is itself silent if it is stopped.
+  // Within this time, the rendezvous ends the group if a rank is silent. So a longer silence means that the rendezvous
+  // itself has stopped.
   if (!has_ended_ && last_heard_ + 2 * timeout_ < absl::Now())
     Fail(absl::DeadlineExceededError(
         absl::StrCat("no heartbeat from ", Where(environment_), " for ", absl::FormatDuration(2 * timeout_))));

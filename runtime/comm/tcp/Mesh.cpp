@@ -179,7 +179,7 @@ absl::Status Mesh::Run(absl::Duration timeout) {
 
 absl::Status Mesh::Exchange(absl::Span<const PeerTransfer> transfers, absl::Duration timeout) {
   CS336_RETURN_IF_ERROR(error_);
-  // Limits what one call sends, so that progress is seen, and does not end before everything is sent.
+  // Limits the bytes of one call, so that progress is counted, and continues until everything is sent.
   auto count_progress = [this](asio::error_code error, size_t) -> size_t {
     constexpr size_t kBytesPerCall = 1 << 20;
     ++progress_;

@@ -61,7 +61,7 @@ void MessageStream::SendNext() {
   auto self = shared_from_this();
   asio::async_write(socket_, asio::buffer(unsent_.front()), [self](asio::error_code error, size_t) {
     self->unsent_.pop_front();
-    // The receiving side learns that the connection has ended.
+    // The receiving side notices that the connection has ended.
     if (error)
       self->unsent_.clear();
     if (!self->unsent_.empty())

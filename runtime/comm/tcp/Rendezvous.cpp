@@ -34,7 +34,7 @@ using nlohmann::json;
 
 /// Larger messages of a process that is not yet known to belong to the group are refused.
 constexpr uint32_t kMaxMessageBytes = 16 << 10;
-/// The time in which a connection must say who it is, and how many may be about to.
+/// The time in which a connection must identify itself, and the number of connections that may not have done so.
 constexpr absl::Duration kJoinTime = absl::Seconds(10);
 constexpr size_t kMaxStrangers = 256;
 /// The time before connections are accepted again after an error.
@@ -50,7 +50,7 @@ struct Member {
   bool has_left = false;
 };
 
-/// A connection that has not said who it is.
+/// A connection that has not identified itself.
 struct Stranger {
   std::shared_ptr<MessageStream> stream;
   absl::Time end;
@@ -133,7 +133,7 @@ private:
     });
   }
 
-  /// The connection still waits after most errors, such as too many open files.
+  /// Accepts again after a pause: the connection still waits after most errors, such as too many open files.
   void AcceptLater() {
     accept_timer_.expires_after(absl::ToChronoMilliseconds(kAcceptPause));
     accept_timer_.async_wait([this](asio::error_code error) {
@@ -216,7 +216,7 @@ private:
     });
   }
 
-  /// Looks for what has not come in time, and shows that the rendezvous is alive.
+  /// Looks for missing and silent ranks, and sends a heartbeat to all ranks.
   void Tick() {
     absl::Time now = absl::Now();
     for (Stranger &stranger : strangers_)
@@ -256,7 +256,7 @@ private:
   absl::Time begin_;
   bool is_running_ = false;
   ServiceThread thread_; // Its context must outlive the connections.
-  // Used by the thread only, once it runs.
+  // Once the thread runs, only the thread uses these members.
   std::vector<Member> members_;
   std::list<Stranger> strangers_;
   absl::Status failure_;

@@ -29,8 +29,8 @@ namespace {
 
 using FailureHandler = std::function<void(const absl::Status &)>;
 
-/// A rank's end of a group. A reduction sends part p of this rank's block to rank p, which adds the parts in the order
-/// of ranks and sends the result to all.
+/// The communicator of one rank. A reduction sends part p of this rank's block to rank p, which adds the parts in the
+/// order of ranks and sends the result to all.
 class TcpCommunicator : public Communicator {
 public:
   TcpCommunicator(int rank, int size, absl::Duration timeout, std::unique_ptr<Rendezvous> rendezvous)
@@ -187,7 +187,7 @@ private:
     return asio::buffer(scratch_[peer]);
   }
 
-  /// Reduces a part of this rank's block with what the other ranks sent of theirs.
+  /// Reduces a part of this rank's block with the parts that the other ranks sent.
   void Reduce(const void *src, void *dst, Range from, Range to, DType dtype, Reduction reduction) {
     std::vector<const void *> parts;
     for (int rank = 0; rank != size_; ++rank)
@@ -196,7 +196,7 @@ private:
     ReduceRange(parts, 0, {&result, 1}, 0, from.count(), dtype, reduction);
   }
 
-  /// Runs what `describe` returns for each other rank.
+  /// Runs the transfers that `describe` returns for the other ranks.
   template <typename Describe>
   absl::Status Exchange(const Describe &describe) {
     std::vector<PeerTransfer> transfers;
@@ -223,27 +223,27 @@ private:
     return CheckCalls(calls);
   }
 
-  /// Returns the failure of the group instead of an error that may only follow from it. Reports an error that is the
-  /// first one.
+  /// Returns the failure of the group instead of an error that may only follow from it. Reports the error to the group
+  /// if it is the first one.
   absl::Status Settle(const absl::Status &status) {
     if (status.ok())
       return status;
-    // The rendezvous may learn of a rank's end after its peers.
+    // The rendezvous may notice a rank's end later than the rank's peers.
     if (absl::Status failure = link_->WaitForFailure(std::min(timeout_, absl::Seconds(1))); !failure.ok())
       return failure;
     Fail(status);
     return status;
   }
 
-  /// The bytes that a rank sends to another in one exchange of a reduction. Scratch memory is as large for each rank,
-  /// and results are sent along with the blocks that follow.
+  /// The bytes that a rank sends to another in one exchange of a reduction. Scratch memory has this size for each other
+  /// rank. Results are sent together with the blocks of the next piece.
   static constexpr int64_t kPieceBytes = 1 << 20;
 
   int rank_, size_;
   absl::Duration timeout_;
   std::mutex handler_mutex_;
   FailureHandler handler_;                 // Guarded by handler_mutex_.
-  std::unique_ptr<Rendezvous> rendezvous_; // Null but for rank 0 of a group that is not hosted.
+  std::unique_ptr<Rendezvous> rendezvous_; // Null except on rank 0 of a group that is not hosted.
   Mesh mesh_;
   std::unique_ptr<ControlLink> link_; // Its thread, which cancels the mesh, ends first.
   std::vector<std::vector<char>> scratch_;

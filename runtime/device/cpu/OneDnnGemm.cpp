@@ -59,7 +59,7 @@ dnnl::memory::desc Describe(const GemmMatrix &matrix, const Dims &batch, size_t 
   return {shape, ToDnnl(matrix.dtype), strides};
 }
 
-/// A primitive for parts of `rows` x `columns` of C, or for whole matrices.
+/// Describes a primitive for parts of `rows` x `columns` of C, or for whole matrices.
 dnnl::matmul::primitive_desc MakeDescriptor(const GemmProblem &problem, size_t outer_dims, int64_t rows,
                                             int64_t columns, const dnnl::engine &engine) {
   dnnl::primitive_attr attributes;
@@ -107,7 +107,7 @@ absl::Status CheckHeadroom() {
 }
 
 /// Every thread computes parts of C by itself. oneDNN's own threads (OpenMP)
-/// may be fewer than it was promised, and its sums would then be wrong.
+/// may be fewer than it expects, and its sums would then be wrong.
 class OneDnnGemm : public PreparedCommand {
 public:
   /// Throws dnnl::error.
