@@ -84,7 +84,7 @@ static Finding findCompiler() {
   return finding;
 }
 
-/// The driver, and a row for every GPU.
+/// Appends a row for the driver, and one for every GPU.
 static void findDevices(std::vector<Finding> &findings) {
   Finding driver{"CUDA driver", false, "running on GPUs", ""};
   absl::StatusOr<runtime::CudaInfo> info = runtime::QueryCuda();
@@ -177,7 +177,7 @@ static Finding findTorch(const std::string &python) {
   }
   std::optional<llvm::StringRef> details = answer->getString("details");
   finding.isFound = details.has_value();
-  finding.details = details.value_or(answer->getString("error").value_or("gives no answer")).str();
+  finding.details = details.value_or(answer->getString("error").value_or("does not answer")).str();
   return finding;
 }
 

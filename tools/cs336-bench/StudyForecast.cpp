@@ -67,7 +67,7 @@ LineForecast cs336::bench::forecastLine(const std::string &program, llvm::ArrayR
   if (code == 0)
     return {Forecast::fromJSON(answer.read()), absl::OkStatus()};
   std::string errors = joinErrors(program, messages.read());
-  // A signal, which has another code, is not the command's verdict on the line.
+  // A signal, which gives another code, does not mean that the command rejects the line.
   return {std::nullopt, code == 1 && !errors.empty() ? absl::InvalidArgumentError(errors) : absl::OkStatus()};
 }
 

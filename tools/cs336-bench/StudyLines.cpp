@@ -29,20 +29,20 @@ std::string cs336::bench::describeLine(llvm::ArrayRef<std::string> line) {
   return "cs336-bench " + llvm::join(line, " ");
 }
 
-/// "--length 4" and "--length=4" are of the flag "length".
+/// Returns the name of the flag: "length" for "--length" and "--length=4".
 static llvm::StringRef getFlagName(llvm::StringRef argument) {
   return argument.starts_with("-") ? argument.ltrim('-').split('=').first : llvm::StringRef();
 }
 
-/// Flags that exclude each other, as pairs of a flag and the one under whose name they are compared.
+/// Flags that conflict with each other, as pairs of a flag and the one under whose name they are compared.
 static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> kAlternatives[] = {{"context-length", "length"},
                                                                                         {"global-batch", "batch-size"},
                                                                                         {"ladder", "fusion"},
                                                                                         {"backward", "mode"},
                                                                                         {"include-optimizer", "mode"}};
 
-/// Returns the flag by the spelling that studies have: published scripts write underscores. Flags that exclude each
-/// other have one spelling, so that the one that is given replaces the study's.
+/// Returns the flag in the spelling of studies: published scripts write underscores. Conflicting flags have one
+/// spelling, so that a given flag replaces the study's.
 static std::string normalize(llvm::StringRef flag) {
   std::string text = flag.str();
   llvm::replace(text, '_', '-');
@@ -50,7 +50,7 @@ static std::string normalize(llvm::StringRef flag) {
   return found == std::end(kAlternatives) ? text : found->second.str();
 }
 
-/// The value of a flag that is given as "--flag value" or "--flag=value".
+/// Returns the value of a flag that is given as "--flag value" or "--flag=value".
 static llvm::StringRef getValue(llvm::ArrayRef<std::string> flag) {
   llvm::StringRef first = flag.front();
   return first.contains('=') ? first.split('=').second : flag.size() > 1 ? llvm::StringRef(flag[1]) : "";
@@ -215,7 +215,7 @@ std::vector<StudyLine> StudyArguments::expand(const Study &study, llvm::ArrayRef
   return lines;
 }
 
-/// The place of the path that --output names in the line; null if there is none.
+/// Returns the word of the line that contains the path of --output, or null if there is none.
 static std::string *findOutput(StudyLine &line, size_t &prefix) {
   for (size_t i = 0; i < line.size(); ++i) {
     if (getFlagName(line[i]) != "output")

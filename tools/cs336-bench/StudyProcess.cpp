@@ -29,8 +29,8 @@ absl::Status cs336::bench::runStudyLine(const std::string &program, const StudyL
   llvm::sys::ProcessInfo process =
       llvm::sys::ExecuteNoWait(program, command, std::nullopt, {std::nullopt, output, std::nullopt}, 0, &message);
   if (process.Pid != 0) {
-    // Can be read once the command has ended. Kernels without such files leave the signal to the terminal, which sends
-    // it to both.
+    // A descriptor that becomes readable when the command has ended. On systems without such descriptors, only the
+    // terminal sends a signal to the command.
     int end = static_cast<int>(syscall(SYS_pidfd_open, process.Pid, 0));
     if (end >= 0 && !waitForInput(end).ok())
       kill(process.Pid, getInterruption());

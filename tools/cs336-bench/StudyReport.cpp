@@ -41,7 +41,8 @@ static Cell makeCell(const json::Value *value) {
   return Cell::data(*value);
 }
 
-/// Returns how tables show a column of a document: as the command does. Commands do not list the columns of a peer.
+/// Returns how tables show a column of a document: in the same way as the command. Commands do not list the columns of
+/// a peer.
 static Show getShow(llvm::ArrayRef<ColumnHead> heads, const ColumnDescription &column) {
   const auto *head = llvm::find_if(heads, [&](const ColumnHead &known) { return known.key == column.key; });
   if (head != heads.end())

@@ -28,7 +28,7 @@ using State = StudyEntry::State;
 StudySeries::StudySeries(std::string program, llvm::ArrayRef<Command *> commands, llvm::StringRef folder)
     : program(std::move(program)), commands(commands.begin(), commands.end()), folder(folder.str()) {}
 
-/// The builds of a program differ if their machine code does.
+/// Describes this build. Builds with different machine code have different descriptions.
 static std::string describeBuild() {
   return (getProjectVersion() + " " + getCommit() + " " + getCompilerBuildId().value_or("")).str();
 }
@@ -47,7 +47,7 @@ void StudySeries::list(const StudyArguments &arguments) {
   }
 }
 
-/// "memory_profiling-2-plan-timeline.json" for the document "memory_profiling-2-plan.json".
+/// Returns "memory_profiling-2-plan-timeline.json" for the document "memory_profiling-2-plan.json".
 static std::string getTimelineName(llvm::StringRef document) {
   document.consume_back(".json");
   return document.str() + "-timeline.json";
@@ -62,7 +62,7 @@ void StudySeries::runTask(const Task &task, StudyEntry &entry) const {
   }
   StudyLine line = task.line;
   line.insert(line.end(), {"--format", "json", "--output", StudyRecord(folder).getPath(entry.document)});
-  // Flags of the user may make a sweep of it.
+  // With lists in the user's flags, the line is a sweep, which has no timeline.
   if (task.hasTimeline && llvm::none_of(task.line, [](llvm::StringRef word) { return word.contains(','); }))
     line.insert(line.end(), {"--timeline", StudyRecord(folder).getPath(getTimelineName(entry.document))});
   absl::Status status = runStudyLine(program, line, std::nullopt);

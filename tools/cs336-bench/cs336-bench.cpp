@@ -68,7 +68,7 @@ What this machine has, and what is missing for what:
 All flags: cs336-bench model --help
 )";
 
-/// As a shell reads it; this program by its name.
+/// Returns the command line quoted for a shell, with this program's name instead of its path.
 static std::string quote(llvm::ArrayRef<const char *> arguments) {
   std::string line = "cs336-bench";
   llvm::raw_string_ostream stream(line);
@@ -77,7 +77,7 @@ static std::string quote(llvm::ArrayRef<const char *> arguments) {
   return line;
 }
 
-/// INVALID_ARGUMENT if the first argument is a word that names none of the commands.
+/// Returns INVALID_ARGUMENT if the first argument is a word but not the name of a command.
 static absl::Status checkCommand(llvm::ArrayRef<Command *> commands, llvm::ArrayRef<char *> arguments) {
   llvm::StringRef name = arguments.size() > 1 ? arguments[1] : "-";
   auto names = llvm::map_to_vector(commands, [](Command *command) { return command->getSubCommand().getName(); });
@@ -127,7 +127,7 @@ static int measure(int argc, char **argv) {
   llvm::WithColor::error(llvm::errs(), "cs336-bench") << std::string(status.message()) << "\n";
   if (isPeerMissing(status))
     return kPeerMissingExitCode;
-  // As shells say it of a process that a signal ended.
+  // The exit code that shells report for a process ended by a signal.
   return getInterruption() != 0 ? 128 + getInterruption() : 1;
 }
 

@@ -84,6 +84,6 @@ Expected<std::optional<int>> cs336::lsp::filterOutput(function_ref<void(std::str
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  // As shells have it of a process that a signal ended.
+  // The exit code that shells report for a process ended by a signal.
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

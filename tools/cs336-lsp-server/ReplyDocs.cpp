@@ -17,7 +17,7 @@ ReplyDocs::ReplyDocs() : docs(readOperationDocs()) {
     ++dialects[name.split('.').first];
 }
 
-/// The server's text of an operation begins with its name in quotes.
+/// Adds the operation's documentation. The server's text of an operation begins with its name in quotes.
 bool ReplyDocs::addToHover(json::Object &hover) const {
   json::Object *contents = hover.getObject("contents");
   std::optional<StringRef> text = contents ? contents->getString("value") : std::nullopt;
@@ -39,7 +39,7 @@ static StringRef getOperation(const json::Value &item) {
   return isOperation ? object->getString("label").value_or("") : "";
 }
 
-/// The server lists the operations of one dialect and does not name it: it is the one that has them all.
+/// Returns the dialect of the listed operations, which the server does not name: the one that has exactly these.
 StringRef ReplyDocs::findDialect(const json::Array &items) const {
   for (const auto &[dialect, count] : dialects) {
     auto isDocumented = [&, dialect = StringRef(dialect)](const json::Value &item) {

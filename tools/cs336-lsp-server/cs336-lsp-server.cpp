@@ -23,7 +23,7 @@
 
 using namespace llvm;
 
-/// Adds documentation to a message, in the layout that it has: tests ask for one that people can read.
+/// Adds documentation to a message and keeps its layout: tests request a readable one.
 static void addDocs(const cs336::lsp::ReplyDocs &docs, std::string &message) {
   Expected<json::Value> parsed = json::parse(message);
   if (!parsed)
@@ -44,7 +44,7 @@ int main(int argc, char **argv) {
       return **code;
     mlir::DialectRegistry registry;
     cs336::registerAllDialects(registry);
-    // Those of the server itself are registered later, and stay.
+    // The flags of the server itself are registered later, and stay visible.
     cs336::hideOtherFlags({});
     return mlir::asMainReturnCode(mlir::MlirLspServerMain(argc, argv, registry));
   });

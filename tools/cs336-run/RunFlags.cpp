@@ -24,7 +24,7 @@ std::string cs336::getPathOfRank(llvm::StringRef path, int rank) {
                              {{absl::string_view(kRankInPath.data(), kRankInPath.size()), absl::StrCat(rank)}});
 }
 
-/// Rejects outputs before a long run that could not be written after it.
+/// Rejects outputs that could not be written, before a long run.
 static absl::Status checkOutputPath(const std::string &path) {
   llvm::StringRef extension = llvm::sys::path::extension(path);
   if (extension != ".npy" && extension != ".npz" && extension != ".safetensors")

@@ -64,7 +64,7 @@ static absl::StatusOr<std::shared_ptr<const Executable>> load(const RunFlags &fl
   return std::move(program->executable);
 }
 
-/// Runs the entry on several ranks of this process, one thread each, and prints what each of them printed under a
+/// Runs the entry on several ranks of this process, one thread each, and prints the output of each rank under a
 /// heading. If a rank fails, the others fail at their next collective; returns the error of the rank that failed first.
 static absl::Status runRanks(const RunFlags &flags, const std::shared_ptr<const Executable> &executable,
                              const format::EntryT &entry) {
@@ -83,7 +83,7 @@ static absl::Status runRanks(const RunFlags &flags, const std::shared_ptr<const 
     absl::Status status = run.run();
     if (!status.ok())
       group[rank].reset();
-    // The rank leaves the group after this, so that its error comes before those that follow from it.
+    // The rank leaves the group after this, so that its error is recorded before the errors that follow from it.
     std::lock_guard<std::mutex> lock(mutex);
     if (std::optional<RankTrace> trace = run.takeTrace())
       traces.push_back(*std::move(trace));
@@ -115,7 +115,7 @@ static absl::Status launch(const RunFlags &flags, llvm::ArrayRef<char *> argumen
   return LaunchRanks(options);
 }
 
-/// Runs the entry on one rank, whose end of the group is null if there is only one.
+/// Runs the entry on one rank. The communicator is null if there is only one rank.
 static absl::Status runRank(const RunFlags &flags, std::shared_ptr<const Executable> executable,
                             const format::EntryT &entry, std::unique_ptr<Communicator> communicator) {
   int rank = communicator ? communicator->rank() : 0;
@@ -134,7 +134,7 @@ static absl::Status run(RunFlags &flags, llvm::ArrayRef<char *> arguments) {
     return status;
   if (flags.isLauncher())
     return launch(flags, arguments);
-  // Before the program is compiled, so that a rank that never arrives is missed in time.
+  // Joins the group before the program is compiled, so that a missing rank is reported in time.
   std::unique_ptr<Communicator> communicator;
   if (flags.place) {
     absl::StatusOr<std::unique_ptr<Communicator>> joined =

@@ -138,7 +138,7 @@ struct InputModule {
 };
 } // namespace
 
-/// The module in the input file; null, with an error, if there is none.
+/// Returns the module in the input file, or null after printing an error.
 static std::unique_ptr<InputModule> readModule(const Flags &flags, MLIRContext &context) {
   std::string path = flags.input.empty() ? "-" : flags.input.getValue();
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> file = cs336::readInput(path);
@@ -197,7 +197,7 @@ static LogicalResult emitCUDA(const Flags &flags, MLIRContext &context) {
   return write(flags.output, [&](raw_ostream &stream) { stream << text; });
 }
 
-/// Flags of the other actions of the tool.
+/// Returns an error if a flag of another action is given.
 static absl::Status refuseOtherFlags(const Flags &flags, Action action) {
   struct Owner {
     Action action;
