@@ -30,7 +30,7 @@ class Outcome:
     coverage
         Number of control-flow edges reached; 0 if it is not measured.
     corpus
-        Number of cases that together reach all of them.
+        Number of cases that together reach all of these edges.
     seed
         Seed of the random numbers.
     fault

@@ -41,11 +41,11 @@ class Results:
     reports: collections.Counter[tuple[str, sanitizer.Report]] = dataclasses.field(default_factory=collections.Counter)
 
     def count(self, suite: str, module: str, what: str, number: int = 1) -> None:
-        """Add to a row."""
+        """Add counts to a row."""
         self.rows.setdefault((suite, module), collections.Counter())[what] += number
 
     def total(self, what: str, suite: str | None = None) -> int:
-        """Sum a column over one suite or over all."""
+        """Sum a column over one suite or over all suites."""
         return sum(row[what] for (name, _), row in self.rows.items() if suite in (None, name))
 
 

@@ -31,7 +31,7 @@ TIMELINE = "-timeline.json"
 
 
 def _list_documents(paths: list[Path]) -> list[Path]:
-    """Return the files with results. A folder stands for those that `cs336-bench study all` has finished there."""
+    """Return the files with results. A folder stands for the files that `cs336-bench study all` has finished there."""
     files = []
     for path in paths:
         if not path.is_dir():
@@ -67,7 +67,7 @@ def _name_picture(path: Path, benchmark: str) -> str:
 
 
 def _write(figure: Figure, path: Path) -> None:
-    """Write a picture, whole or not at all, in the format of the path's suffix."""
+    """Write a picture in the format of the path's suffix, completely or not at all."""
     picture = io.BytesIO()
     figure.savefig(picture, format=path.suffix[1:], dpi=150)
     write_file(path, picture.getvalue())
@@ -155,7 +155,7 @@ def main(arguments: list[str] | None = None) -> int:
             command.add_argument("--x", metavar="COLUMN", help="setting of the horizontal axis")
             command.add_argument("--y", metavar="COLUMN", nargs="+", help="columns to draw (default: medians of steps)")
             command.add_argument(
-                "--by", metavar="COLUMN", nargs="+", help="settings that make a line (default: all that differ)"
+                "--by", metavar="COLUMN", nargs="+", help="settings that distinguish lines (default: all that differ)"
             )
         elif name == "timeline":
             command.add_argument("--output", type=Path, required=True, metavar="DIR/NAME", help="without a suffix")

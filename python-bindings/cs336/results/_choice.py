@@ -19,7 +19,7 @@ BESIDE_TIMES = re.compile(r"communication_(percent|share)|busbw_gb_s|(forward|ba
 
 @dataclass(frozen=True)
 class Choice:
-    """What a plot shows.
+    """The rows and columns that a plot shows.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Choice:
     x
         The setting of the horizontal axis. None if all rows have the same settings.
     lines
-        The settings of which each combination is a line, or a colour of bars.
+        The settings. Each combination of their values is a line, or a colour of bars.
     """
 
     columns: list[str]
@@ -39,7 +39,7 @@ class Choice:
 def choose(
     frame: pandas.DataFrame, y: str | Sequence[str] | None, x: str | None, by: Sequence[str] | None
 ) -> tuple[pandas.DataFrame, Choice]:
-    """Return the rows to draw and how, where None stands for the defaults that `plot` documents."""
+    """Return the rows to draw, and the choice. None stands for the defaults that `plot` documents."""
     columns = [y] if isinstance(y, str) else list(y or _default_columns(frame))
     for name in [*columns, *([x] if x else []), *(by or [])]:
         if name not in frame.columns:
@@ -62,19 +62,19 @@ def choose(
 
 
 def is_number(values: pandas.Series) -> bool:
-    """Return whether a column has numbers, and not only yes and no."""
+    """Return whether a column has numbers. Booleans are not numbers."""
     types = need("pandas").api.types
     return types.is_numeric_dtype(values) and not types.is_bool_dtype(values)
 
 
 def own_column(name: str) -> str | None:
-    """Return the column that a column of PyTorch's is compared with: `median_ms` for `torch_compile_median_ms`."""
+    """Return the column with which one of PyTorch is compared: `median_ms` for `torch_compile_median_ms`."""
     prefix, _, rest = name.partition("_")
     return rest.partition("_")[2] if prefix == "torch" and rest else None
 
 
 def settings_of(frame: pandas.DataFrame) -> list[str]:
-    """Return the settings, in order. Without descriptions of columns: the columns of text, except the status."""
+    """Return the settings, in order. Without descriptions of columns, these are the texts except the status."""
     roles = frame.attrs.get("roles")
     if roles:
         return [name for name in frame.columns if roles.get(name) == "setting"]
@@ -125,7 +125,7 @@ def _default_x(rows: pandas.DataFrame, settings: Sequence[str]) -> str | None:
 
 
 def _check_distinct(rows: pandas.DataFrame, x: str | None, lines: Sequence[str]) -> None:
-    """Raise ValueError if rows would be drawn at one place, which would look like one line."""
+    """Raise ValueError if several rows of a line have the same `x`."""
     names = [*([x] if x else []), *lines]
     groups = [group for _, group in rows.groupby(names, dropna=False, sort=False)] if names else [rows]
     largest = max(groups, key=len)

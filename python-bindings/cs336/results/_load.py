@@ -16,7 +16,7 @@ SCHEMA = "cs336.results"
 VERSION = 2
 # The version of documents that name no schema. They do not describe their columns.
 UNNAMED_VERSION = 1
-# Members that are the rows and columns of a frame instead of its attributes.
+# Members that become rows and columns of a frame, not its attributes.
 TABLE = ("schema", "results", "columns")
 
 

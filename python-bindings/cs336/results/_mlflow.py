@@ -14,7 +14,7 @@ from cs336.results._packages import need
 if TYPE_CHECKING:
     import pandas
 
-# The most values that MLflow takes in one request.
+# The maximum number of values that MLflow accepts in one request.
 METRICS_PER_REQUEST = 1000
 PARAMETERS_PER_REQUEST = 100
 # Members of a frame's `attrs` that describe its columns.
@@ -53,7 +53,7 @@ def log_to_mlflow(
     ValueError
         If the file cannot be read as results, or does not describe its columns.
     mlflow.exceptions.MlflowException
-        If the server cannot be reached, or refuses. A run that was begun then has the status FAILED.
+        If the server cannot be reached, or rejects a request. A run that has begun then gets the status FAILED.
     """
     frames = load(path)
     if any(frame.attrs["version"] == UNNAMED_VERSION for frame in frames):
@@ -66,7 +66,7 @@ def log_to_mlflow(
 
 @contextmanager
 def _run(client: Any, experiment: str, name: str, tags: dict[str, str]) -> Iterator[str]:
-    """Begin a run and give its identifier. The run ends as FAILED if an exception or an interruption leaves it."""
+    """Begin a run and yield its identifier. The run ends as FAILED if an exception or an interruption leaves it."""
     run = client.create_run(experiment, run_name=name, tags=tags).info.run_id
     try:
         yield run
@@ -89,7 +89,7 @@ def _log_document(client: Any, experiment: str, frame: pandas.DataFrame, path: s
 
 
 def _tags(attributes: dict[Any, Any]) -> dict[str, str]:
-    """Return the members of a document that do not describe columns. Names of nested ones have dots."""
+    """Return the members of a document that do not describe columns. Names of nested members have dots."""
     tags = {}
     for name, value in attributes.items():
         if name in DESCRIPTIONS or isinstance(value, list):

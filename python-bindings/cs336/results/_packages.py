@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-# The package that has a module, where the name differs.
+# The package of each module whose name differs from the package's.
 DISTRIBUTIONS = {"mlflow": "mlflow-skinny"}
 
 

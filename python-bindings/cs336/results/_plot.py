@@ -25,7 +25,7 @@ MARKERS = "o^vDs*"
 # Sizes in inches.
 PANEL = (6.4, 4.4)
 LEGEND_ROW, LEGEND_LETTER = 0.16, 0.062
-# The most letters of tick labels that fit below a panel side by side.
+# The maximum number of letters of tick labels that fit side by side below a panel.
 TICK_LETTERS = 60
 UNITS_OF_BYTES = (("GiB", 1 << 30), ("GB", 10**9), ("MiB", 1 << 20), ("MB", 10**6), ("KiB", 1 << 10), ("kB", 1000))
 
@@ -58,8 +58,9 @@ def plot(
         A setting. Default: a size in bytes, or else the setting with the most values, among those that are numbers if
         there are any.
     by
-        Settings of which each combination is a line. Default: all settings that differ, without those that follow from
-        the others. Version 1 does not say which columns are settings, and the default is the columns with text.
+        Settings. Each combination of their values is a line. Default: all settings that differ, without those that
+        follow from the others. Files of version 1 do not describe which columns are settings; their default is the
+        columns with text.
     title
         The title of the figure. Default: the benchmark and the settings that all rows share.
 
@@ -101,7 +102,7 @@ def plot(
 class _Line:
     """Rows that a line connects, or that are bars of one colour.
 
-    `column` is that of the panel, or one of PyTorch's that is drawn beside it.
+    `column` is the column of the panel, or one of PyTorch that is drawn beside it.
     """
 
     panel: str
@@ -157,7 +158,7 @@ def _spreads(line: _Line, samples: dict[str, Any]) -> list[list[float]] | None:
 def _draw(
     axes: Axes, rows: pandas.DataFrame, choice: Choice, lines: list[_Line], labels: list[str], handles: dict[str, Any]
 ) -> None:
-    """Draw one panel, and add what the legend shows of it to `handles`."""
+    """Draw one panel, and add its entries of the legend to `handles`."""
     titles, samples = rows.attrs.get("titles") or {}, rows.attrs.get("samples") or {}
     is_bars = choice.x is None or not is_number(rows[choice.x])
     places = list(dict.fromkeys(rows[choice.x].astype(str))) if choice.x else [""]
@@ -205,7 +206,7 @@ def _draw(
 
 
 def _format_bytes(value: float) -> str:
-    """Return a size as the flags of cs336-bench take it: '64KiB'."""
+    """Return a size in the format of cs336-bench's flags: '64KiB'."""
     for unit, size in UNITS_OF_BYTES:
         if value >= size and value % size == 0:
             return f"{int(value) // size}{unit}"

@@ -38,7 +38,7 @@ Command = dict[str, Any]
 
 
 def is_timeline(path: str | os.PathLike[str]) -> bool:
-    """Return whether the file is a timeline. Files that cannot be read are none."""
+    """Return whether the file is a timeline; false for files that cannot be read."""
     try:
         root = json.loads(read_file(path))
     except (OSError, ValueError):
