@@ -90,7 +90,7 @@ def run_command(command: str, folder: pathlib.Path, build: pathlib.Path) -> str:
         check=False,
         timeout=600,
     )
-    # A pipe whose reader stops early ends its writer.
+    # A writer ends when the reader of its pipe has ended.
     if run.returncode not in (0, 128 + signal.SIGPIPE):
         raise RuntimeError(f"exit status {run.returncode} of\n{command}{run.stdout}")
     return run.stdout

@@ -42,14 +42,14 @@ FOREIGN = re.compile(
 
 @dataclass(frozen=True)
 class Command:
-    """What a reader would type.
+    """A command or a program that a reader would type.
 
     Attributes
     ----------
     text
         For bash; or, if `is_python` is set, a program for Python.
     is_python
-        Whether the text is a program for Python.
+        True if the text is a program for Python.
     """
 
     text: str
@@ -93,7 +93,7 @@ def commands_of_help(text: str) -> list[Command]:
 
 
 def help_text(program: list[str], *flags: str) -> str:
-    """Return what a program of the repository prints for ``--help``, or for other flags.
+    """Return the output of a program of the repository for ``--help``, or for other flags.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@
 # ===----------------------------------------------------------------------===//
 """The steps of docs/AddingAPass.md and docs/AddingAnOp.md.
 
-A paragraph before a block of code says what the block is: a file ("Create `path`:"), or lines of a file ("In `path`,
+The paragraph before a block of code describes the block: a file ("Create `path`:"), or lines of a file ("In `path`,
 after the line `text`:", or "before the line"). Blocks of shell commands are commands, from the root of the tree.
 """
 
@@ -73,5 +73,5 @@ def read_steps(page: Path) -> list[Command | Edit]:
         elif edit := _EDIT.search(before):
             steps.append(Edit(edit[1], code, edit[3], edit[2] == "after"))
         else:
-            raise AssertionError(f"{page.name}: nothing says where this block belongs:\n{code}")
+            raise AssertionError(f"{page.name}: no paragraph describes where this block belongs:\n{code}")
     return steps

@@ -23,16 +23,16 @@ LIMIT = 120
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command did.
+    """The outcome of a command.
 
     Attributes
     ----------
     status
         Its exit status; negative if a signal ended it.
     output
-        All that it printed.
+        Its whole output.
     is_interrupted
-        Whether it still ran when its time was over, and was interrupted then.
+        True if it was interrupted because it still ran at the end of its time.
     """
 
     status: int
@@ -41,7 +41,7 @@ class Outcome:
 
 
 class Reader:
-    """Runs commands in a folder that looks like the repository, in which nothing that they write reaches the original.
+    """Runs commands in a folder that looks like the repository. They do not change the repository.
 
     Sources, the build and the virtual environment are links. Folders into which commands write are copies or empty.
 
@@ -63,7 +63,7 @@ class Reader:
         (folder / "benchmarks/results").mkdir()
         programs = folder.parent / f"{folder.name}-bin"
         programs.mkdir()
-        # A pager that does not wait for a key.
+        # `less` becomes a pager that does not wait for a key.
         (programs / "less").symlink_to(shutil.which("cat") or "/bin/cat")
         self.home = folder.parent / f"{folder.name}-home"
         self.home.mkdir()
@@ -78,14 +78,14 @@ class Reader:
         }
 
     def run(self, command: Command, seconds: float | None = None) -> Outcome:
-        """Run a command after those that ran before.
+        """Run a command with the variables of the shell that earlier commands left.
 
         Parameters
         ----------
         command
-            What to run.
+            The command to run.
         seconds
-            After which it is interrupted, as by Ctrl-C; by default it runs to its end.
+            Seconds after which it is interrupted, as by Ctrl-C. By default it runs to its end.
         """
         if command.is_python:
             program = self.folder.parent / f"{self.folder.name}-program.py"
@@ -115,7 +115,7 @@ class Reader:
 
     @staticmethod
     def _interrupt(process: subprocess.Popen[str]) -> str:
-        """End a process and all that it started, by Ctrl-C then by force; return what it printed."""
+        """End a process and all processes that it started, by Ctrl-C and then by force. Return its output."""
         for ending, patience in ((signal.SIGINT, 10), (signal.SIGKILL, None)):
             os.killpg(process.pid, ending)
             try:

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""The documented commands that a test does not run to their end as printed, each with the reason and what it does.
+"""The documented commands that a test does not run to their end as printed, each with the reason and the replacement.
 
 All other commands are run as printed and must succeed. The files that a reader would bring along are listed here, too.
 """
@@ -24,9 +24,9 @@ class Shortened:
     Attributes
     ----------
     pattern
-        Found in the commands. The first entry whose pattern is found counts.
+        A regular expression. The first entry whose pattern is found in a command is used.
     reason
-        Why they are not run.
+        The reason why they are not run.
     seconds
         Runs the command, and interrupts it after this time: until then there is no error.
     instead
@@ -51,7 +51,7 @@ MINUTES = "takes minutes on a CPU"
 BUILDS = "builds, or runs whole suites, for minutes"
 
 SHORTENED = [
-    # The second run finds what the first one left.
+    # The second run starts with the files of the first one.
     Shortened(r"^scripts/demo\b", MINUTES, instead="scripts/demo --steps 1 && scripts/demo --steps 1"),
     Shortened(r"^scripts/(check|package|docs)\b", SETS_UP, only_flags=True),
     Shortened(r"^scripts/fuzz (?!--list)", "builds with libFuzzer, then runs for minutes", only_flags=True),

@@ -6,7 +6,7 @@
 # ===----------------------------------------------------------------------===//
 """The commands that pages and help texts show are run as printed, in order, by a reader who followed README's set-up.
 
-`shortened_commands.py` lists the commands that take minutes, a GPU or an installation, and what is done with them.
+`shortened_commands.py` lists the commands that take minutes, a GPU or an installation, and their replacements.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def unknown_names(program: str) -> list[str]:
 
 
 def run_shortened(reader: Reader, command: Command, entry: Shortened) -> Outcome:
-    """Do what the table says about a command."""
+    """Handle a command as the table describes."""
     if entry.only_flags:
         unknown = unknown_names(command.text) if command.is_python else unknown_words(command.text)
         return Outcome(1 if unknown else 0, f"unknown: {unknown}" if unknown else "")
@@ -93,20 +93,20 @@ def run_documented(reader: Reader, command: Command) -> Outcome:
             assert made.status == 0, f"cannot make {name}: {made.output}"
     entry = find_shortened(command.text)
     outcome = run_shortened(reader, command, entry) if entry else reader.run(command)
-    # A pipe whose reader had enough ends its writer.
+    # A writer ends when the reader of its pipe has ended.
     return Outcome(0, outcome.output) if outcome.status == 128 + 13 else outcome
 
 
 @pytest.fixture
 def reader(tmp_path: Path) -> Reader:
-    """Give a reader in an empty folder, who has done nothing yet."""
+    """Give a reader in an empty folder, before the first command."""
     folder = tmp_path / "checkout"
     folder.mkdir()
     return Reader(folder)
 
 
 def set_up(reader: Reader) -> None:
-    """Run what README says to run in every shell."""
+    """Run the commands that README lists for every shell."""
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     for command in commands_of_page(page):
         if SETS_VARIABLES.match(command.text):

@@ -36,5 +36,5 @@ def test_a_line_that_moved_is_noticed() -> None:
 def test_a_block_without_a_place_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("Some words.\n\n```cpp\nint x;\n```\n")
-    with pytest.raises(AssertionError, match="nothing says where"):
+    with pytest.raises(AssertionError, match="no paragraph describes where"):
         read_steps(page)

@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""For each guide, a copy of the tree in build/guides gets what it adds, is built, and runs the commands that it prints.
+"""Applies the edits of each guide to a copy of the tree in build/guides, and runs the commands of the guide there.
 
 An operation changes headers that most of the compiler includes. The first run compiles that; later ones find it in
 ccache, or built.
@@ -90,13 +90,13 @@ def tree(page: Path) -> Path:
     if not (tree / "build/dev/build.ninja").exists():
         python = f"{tree}/.venv/bin/python"
         run(f"cmake --preset dev --no-warn-unused-cli -DPython_EXECUTABLE={python} -DPython3_EXECUTABLE={python}", tree)
-    # Tests look for it whatever they are.
+    # Every test requires this program.
     run("ninja -C build/dev cs336-nvrtc-check", tree)
     return tree
 
 
 def test_commands_succeed(tree: Path, page: Path) -> None:
-    """What a page prints works, and its tests run something."""
+    """The commands of a page succeed, and at least one test runs."""
     commands = [step.text for step in read_steps(page) if isinstance(step, Command)]
     printed = "".join(run(command, tree) for command in commands)
     assert "PASS: cs336 :: " in printed

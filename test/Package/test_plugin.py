@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # ===----------------------------------------------------------------------===//
-"""What `cmake --install` makes of build/dev serves a plugin, a tool and a program; docs/Plugins.md says how."""
+"""A plugin, a tool and a program use an installation of build/dev, as docs/Plugins.md describes."""
 
 from __future__ import annotations
 

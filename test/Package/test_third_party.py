@@ -22,7 +22,7 @@ import third_party  # noqa: E402
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """Give a package with an empty library of oneDNN's name, and a build of nothing."""
+    """Give a package that has an empty library with oneDNN's name, and an empty build."""
     (tmp_path / "package/lib").mkdir(parents=True)
     (tmp_path / "package/lib/libdnnl.so.2.6").touch()
     (tmp_path / "build").mkdir()

@@ -1,4 +1,4 @@
-"""Reads how an ELF file is loaded."""
+"""Reads the parts of an ELF file that determine how it is loaded."""
 
 from __future__ import annotations
 

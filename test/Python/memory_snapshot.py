@@ -1,4 +1,4 @@
-"""A checker for memory snapshots: what the viewer at pytorch.org/memory_viz requires of a file."""
+"""Checks memory snapshots against the requirements of the viewer at pytorch.org/memory_viz."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ REQUIRED = {
     # In one type of elements, all layout operations of the model are at the borders of kernels.
     "cs336-move-layouts": ["--cs336-autocast=dtype=bf16", *DIFFERENTIATE],
     "cs336-fuse-elementwise": [*DIFFERENTIATE, "--cs336-move-layouts"],
-    # Without casts there is nothing to keep a shadow of.
+    # Without casts, no parameter needs a shadow.
     "cs336-weight-shadows": ["--cs336-autocast=dtype=bf16", *DIFFERENTIATE],
     **dict.fromkeys(ON_GRADIENTS, GRADIENTS),
     **dict.fromkeys(AFTER_DIFFERENTIATE, DIFFERENTIATE),

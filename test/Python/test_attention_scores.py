@@ -73,7 +73,7 @@ def test_float64(name: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["fp32", "bf16"])
 def test_rows_that_see_nothing(dtype: Any) -> None:
-    """Their outputs are 0, where a softmax of primitives has NaN, and they add nothing to gradients."""
+    """Their outputs are 0, where a softmax of primitives has NaN, and they do not contribute to gradients."""
 
     def no_keys(scores: Scores) -> None:
         lengths(scores)

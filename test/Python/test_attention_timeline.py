@@ -33,7 +33,7 @@ def test_the_picture_and_the_page_are_those_of_the_model(tmp_path: Path) -> None
 
 
 def test_work_of_one_unit_does_not_overlap() -> None:
-    """In the lane of the tensor cores, and in that of each warpgroup, one thing happens after the other."""
+    """In the lane of the tensor cores, and in that of each warpgroup, work does not overlap."""
     picture = ElementTree.fromstring((ROOT / "docs/attention-timeline.svg").read_text())
     lanes: dict[str, list[tuple[float, float]]] = {}
     for bar in picture.iter("{http://www.w3.org/2000/svg}rect"):

@@ -20,7 +20,7 @@ TOLERANCE = 0.03
 
 
 def bench(*arguments: str) -> str:
-    """Return what cs336-bench prints."""
+    """Return the output of cs336-bench."""
     process = subprocess.run(["cs336-bench", *arguments], capture_output=True, text=True, env=os.environ)
     assert process.returncode == 0, process.stderr
     return process.stdout

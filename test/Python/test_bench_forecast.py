@@ -1,4 +1,4 @@
-"""`cs336-bench` says what a sweep takes before it starts: exact cells, planned memory, and a time."""
+"""`cs336-bench` announces the work of a sweep before it starts: exact cells, planned memory, and a time."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_largest_models_are_forecast_quickly() -> None:
 
 
 def test_the_deepest_plan_is_the_whole_models() -> None:
-    """What three layers say of twelve is what `plan` says."""
+    """The memory of twelve layers, computed from three, equals that of `plan`."""
     model = ["--size", "small", "--mode", "train", "--fusion", "none"]
     planned = json.loads(bench("plan", *model, "--format", "json").stdout)["results"][0]["total_mib"] * 2**20
     forecast = json.loads(bench("model", *model, "--forecast").stdout)["memory_bytes"]
@@ -76,7 +76,7 @@ def test_a_forecast_starts_no_peer_and_reports_errors() -> None:
 
 
 def test_the_forecast_of_a_study_adds_up_its_commands() -> None:
-    """dtypes and norm-error have no cells to time: of five commands, three are asked."""
+    """Three of five commands have forecasts: dtypes and norm-error have no cells to time."""
     flags = ["--size", "tiny", "--num-layers", "1", "--batch-size", "1", "--context_length", "8", "--num-heads", "2"]
     process = bench("study", "benchmarking_mixed_precision", "--forecast", *flags)
     forecast = json.loads(process.stdout)

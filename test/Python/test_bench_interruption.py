@@ -167,7 +167,7 @@ def test_it_does_not_wait_for_the_peer(sleeping_peer, arguments: list[str], send
 
 @pytest.mark.parametrize("disposition", [signal.SIG_DFL, signal.SIG_IGN])
 def test_a_second_signal_ends_it_at_once(sleeping_peer, disposition: signal.Handlers) -> None:
-    """Also if a shell started it in the background, whose jobs ignore SIGINT."""
+    """The same holds for runs that a shell started in the background, where jobs ignore SIGINT."""
     # The peer keeps running after the signal to end.
     peer, log = sleeping_peer("signal.signal(signal.SIGTERM, signal.SIG_IGN)")
     before = signal.signal(signal.SIGINT, disposition)

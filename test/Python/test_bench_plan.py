@@ -83,7 +83,7 @@ def test_the_smallest_recomputation_that_fits() -> None:
     ways = {way["flags"]: way["total_mib"] for way in row["ways_to_fit"]}
     first = next(n for n, total in enumerate(totals, 1) if total <= (min(totals) + kept) / 2)
     assert ways[f"--checkpoint {first}"] == totals[first - 1] and row["least_recomputation"] is None
-    # Below what any checkpoint needs: the closest one is proposed.
+    # No checkpoint fits into this limit: the closest one is proposed.
     row = plan(*arguments, f"{min(totals) - 0.01:f}MiB")
     assert not any("--checkpoint" in way["flags"] for way in row["ways_to_fit"])
     least = row["least_recomputation"]

@@ -49,14 +49,14 @@ COMMANDS = {
 
 
 def bench(*arguments: str) -> str:
-    """What cs336-bench beside the build that the tests run in prints."""
+    """Return the output of cs336-bench from the build that the tests run in."""
     process = subprocess.run(["cs336-bench", *arguments], capture_output=True, text=True, env=os.environ)
     assert process.returncode == 0, process.stderr
     return process.stdout
 
 
 def width(line: str) -> int:
-    """Columns of a terminal."""
+    """Return the number of columns that the line takes on a terminal."""
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in line)
 
 

@@ -14,7 +14,7 @@ import pytest
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 SCRIPTS = sorted(path.name for path in BENCHMARKS.glob("*.py") if path.read_text().startswith("#!"))
 
-# The flags that a script requires, and what it lacks where no package is installed and no tool is on PATH.
+# The flags that a script requires, and its error if no package is installed and no tool is on PATH.
 MISSING = {
     "compile_time.py": ([], "error: cs336-translate is not on PATH: build it and set PATH=build/dev/bin:$PATH"),
     "gpu_parity.py": ([], "error: the package cs336 is missing"),

@@ -78,7 +78,7 @@ def find_build() -> Path:
 
 
 def change_tool(folder: Path, tool: str, change: str) -> Path:
-    """Make a build whose ``tool`` passes what it prints through sed."""
+    """Make a build whose ``tool`` passes its output through sed."""
     build = find_build()
     (folder / "bin").mkdir()
     for name in ("cs336-opt", "cs336-translate", "cs336-run"):

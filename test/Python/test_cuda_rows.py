@@ -93,7 +93,7 @@ def test_softmax(dtype: str, tmp_path: pathlib.Path) -> None:
 
 
 def test_softmax_in_two_types(tmp_path: pathlib.Path) -> None:
-    """An exponential that float32 results depend on is computed in full precision, whatever else uses it."""
+    """An exponential for float32 results is computed in full precision, even if 16-bit results use it, too."""
     g = Group()
     x = g.input((5, 96))
     exponential = g.pointwise("exp", x)
@@ -111,7 +111,7 @@ def test_softmax_in_two_types(tmp_path: pathlib.Path) -> None:
 
 
 def test_any_number_divides_a_row(tmp_path: pathlib.Path) -> None:
-    """Also for divisors whose reciprocal overflows, has few digits left, or does not exist."""
+    """The quotients are right even for divisors whose reciprocal overflows, has few digits left, or does not exist."""
     g = Group()
     x, divisors = g.input((12, 40)), g.input((12,))
     largest = g.reduce("max", x)
@@ -183,7 +183,7 @@ def test_rms_norm_weight_gradient(tmp_path: pathlib.Path) -> None:
 def test_layer_norm(tmp_path: pathlib.Path) -> None:
     cases = {f"n{n}": row_groups.layer_norm((7, n)) for n in (2, 7, 33, 640, 1001)}
     cases |= {f"bf16_{n}": row_groups.layer_norm((7, n), "bf16") for n in (2, 24, 4096)}
-    # A mean near zero is all cancellation.
+    # A mean near zero is a result of cancellation.
     check(cases, tmp_path, slack=10)
 
 
@@ -195,7 +195,7 @@ def test_cross_entropy(dtype: str, tmp_path: pathlib.Path) -> None:
 
 
 def test_targets_that_no_logit_has(tmp_path: pathlib.Path) -> None:
-    """The loss and its gradient are then those without a target."""
+    """For such targets, the loss and its gradient are those without a target."""
     case = row_groups.cross_entropy((5, 1000), "f32")
     logits = np.random.default_rng(31).standard_normal((5, 1000)).astype(np.float32)
     targets = np.array([-1, 1000, 2**32 + 7, -(2**63), 7])

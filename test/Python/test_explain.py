@@ -1,4 +1,4 @@
-"""What `cs336-bench explain` shows of kernels agrees with a profile and, on a GPU, with the driver."""
+"""The output of `cs336-bench explain` agrees with a profile and, on a GPU, with the driver."""
 
 from __future__ import annotations
 

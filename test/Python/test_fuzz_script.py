@@ -1,4 +1,4 @@
-"""`scripts/fuzz`: the targets that it finds, how it runs them, and what it reads from libFuzzer's output."""
+"""`scripts/fuzz`: the targets that it finds, their command lines, and the results in libFuzzer's output."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def test_gradients_are_those_of_the_whole_batch(tmp_path: Path, mode: str, dtype
 @pytest.mark.parametrize("dtype", ["fp32", "bf16"])
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "bucket"])
 def test_modes_have_equal_bits(tmp_path: Path, mode: str, dtype: Any, exchange: str) -> None:
-    """Two numbers have one sum, whatever exchanges them, and the update does not depend on which rank computes it."""
+    """The sum of two numbers does not depend on the exchange, nor an update on the rank that computes it."""
     expected = train(tmp_path, "bucket", "nccl", steps=5, dtype=dtype)
     actual = train(tmp_path, mode, exchange, steps=5, dtype=dtype)
     assert_ranks_equal([expected[0], *actual])

@@ -44,7 +44,7 @@ def result(session: cs336.Session, **inputs: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("body", ["%i = cs336.barrier %a : tensor<2x3xi64>", "%i = cs336.neg %b : tensor<2x3xi64>"])
 @pytest.mark.parametrize("value", FAR)
 def test_what_an_input_gives_is_checked(body: str, value: int) -> None:
-    """Checked before the run if it is an input, during the run if it is computed."""
+    """An input is checked before the run, a computed index during the run."""
     is_computed = "neg" in body
     session = open_session(compile_program(gather(body, given("b" if is_computed else "a"))))
     name, sign = ("b", -1) if is_computed else ("a", 1)
@@ -89,7 +89,7 @@ def test_converted_numbers_are_checked(value: float) -> None:
         with pytest.raises(ValueError, match=rf"holds {ROWS} at \[0, 2\], outside of \[0, {ROWS}\)"):
             result(session, a=numbers)
     else:
-        # The run ends, whichever integer the machine makes of it.
+        # The run ends, regardless of the integer that the machine converts it to.
         try:
             result(session, a=numbers)
         except ValueError as error:
@@ -165,7 +165,7 @@ def test_a_failed_step_leaves_the_parameters(fusion: str) -> None:
 
 
 def test_targets_of_an_unbounded_input_are_checked() -> None:
-    """They would select no logit, and the loss would be wrong."""
+    """Targets out of bounds would select no logit, and the loss would be wrong."""
     program = """
 func.func @loss(%x: tensor<2x3xf32>, %targets: tensor<2xi64>) -> tensor<f32> {
   %loss = cs336.cross_entropy %x, %targets : tensor<2x3xf32>, tensor<2xi64> -> tensor<f32>

@@ -101,7 +101,7 @@ def test_the_scale_stays_finite_and_all_of_it_can_be_chosen() -> None:
 
 
 def test_a_step_that_is_not_skipped_is_noticed() -> None:
-    """The update applied to any gradients."""
+    """The wrong program applies the update even if gradients are not finite."""
     rng = np.random.default_rng(13)
     text, parameters, inputs = scaled_program(reference.Optimizer(), rng, "#cs336.loss_scaling<>")
     passes = "func.func(cs336-scale-loss,cs336-decompose,cs336-differentiate,cs336-optimizer)"

@@ -96,7 +96,7 @@ def test_diagnostics(editor: Editor) -> None:
 
 
 def test_hover_shows_documentation(editor: Editor) -> None:
-    """An operation of ours shows its summary, syntax, semantics and example, then what it is here."""
+    """An operation of ours shows its summary, syntax, semantics and example, then its generic form."""
     editor.open(GOOD)
     text = editor.ask("hover", 1, 12)["contents"]["value"]
     assert text.startswith('"cs336.rsqrt"\n\n_1/√x_\n')
@@ -104,7 +104,7 @@ def test_hover_shows_documentation(editor: Editor) -> None:
     assert "computed in float32 and rounded once" in text
     assert "Traits" not in text
     assert text.endswith('%0 = "cs336.rsqrt"(%arg0) : (tensor<4xf32>) -> tensor<4xf32>\n```\n')
-    # Another dialect's operation has what MLIR shows.
+    # An operation of another dialect has MLIR's own text.
     assert editor.ask("hover", 3, 4)["contents"]["value"].startswith('"func.return"\n\nGeneric Form:')
 
 

@@ -131,7 +131,7 @@ def test_as_close_to_float64_as_autocast(dtype: str, fusion: str, peer: str) -> 
     for what, square in theirs.squares.items():
         found, allowed = np.sqrt(ours.squares[what] / len(SEEDS)), np.sqrt(square / len(SEEDS))
         assert found <= 1.2 * allowed, f"{what}: {found:.3e} from float64, autocast {allowed:.3e}"
-    # Hardly more than the rounding of float32: a tenth of the error of autocast's losses.
+    # The bound is close to the rounding of float32: a tenth of the error of autocast's losses.
     assert np.linalg.norm(off_mean) <= 0.1 * np.linalg.norm(theirs.losses)
 
 
@@ -185,7 +185,7 @@ def test_shadows_are_the_rounded_parameters(dtype: str) -> None:
 
 
 def test_checkpoints_have_no_shadows(tmp_path: Any) -> None:
-    """A file of one program is equal to that of the other, whatever types they round to."""
+    """Programs with and without derived weights read each other's checkpoints, and compute equal logits."""
     p, tokens, _ = batch(2)
     session = open_model("train", "fusion=elementwise dtype=bf16", p)
     train(session, 2)

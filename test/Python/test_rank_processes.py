@@ -1,4 +1,4 @@
-"""Ranks as processes: the same bits as ranks of one process, and an end in time whatever happens to one of them."""
+"""Ranks as processes: the same bits as ranks of one process, and an end in time after any fault of a rank."""
 
 from __future__ import annotations
 

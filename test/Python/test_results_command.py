@@ -17,7 +17,7 @@ RECORDS = Path(__file__).resolve().parents[2] / "benchmarks/results"
 
 
 def run(*arguments: object, folder: Path, status: int = 0, **environment: str) -> tuple[str, str]:
-    """Run the command in a folder. Return what it printed to stdout and stderr."""
+    """Run the command in a folder. Return its output on stdout and stderr."""
     process = subprocess.run(
         [sys.executable, "-m", "cs336.results", *map(str, arguments)],
         cwd=folder,

@@ -1,4 +1,4 @@
-"""The JSON of commands of `cs336-bench` that run on a CPU is what docs/Results.schema.json says."""
+"""The JSON of commands of `cs336-bench` that run on a CPU conforms to docs/Results.schema.json."""
 
 from __future__ import annotations
 

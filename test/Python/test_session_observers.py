@@ -66,7 +66,7 @@ def test_a_profile_counts_every_run(executable: cs336.Executable) -> None:
     for row in rows:
         assert row.minimum <= row.median <= row.maximum
         assert row.mean == pytest.approx(row.seconds / row.count)
-    # A second profile starts from nothing.
+    # A second profile does not contain the first one.
     assert {row.name: row.count for row in session.profile("forward", GOOD)} == {r.name: r.count // 3 for r in rows}
     with pytest.raises(ValueError, match=r"steps is 0, must be positive"):
         session.profile("forward", GOOD, steps=0)

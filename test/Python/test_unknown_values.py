@@ -1,4 +1,4 @@
-"""A value of no known name is refused with the names that are known, by every tool and in Python."""
+"""Every tool and the Python package reject an unknown value with a list of the known ones."""
 
 from __future__ import annotations
 

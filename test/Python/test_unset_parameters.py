@@ -1,4 +1,4 @@
-"""A run is an error, which names them, while parameters were neither initialized, nor loaded, nor set."""
+"""A run with parameters that were neither initialized, nor loaded, nor set is an error, which names them."""
 
 from __future__ import annotations
 

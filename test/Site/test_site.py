@@ -40,7 +40,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """Give a copy of what the site is made from."""
+    """Give a copy of the files from which the site is made."""
     tree = tmp_path / "tree"
     shutil.copytree(ROOT / "scripts/lib", tree / "scripts/lib", ignore=shutil.ignore_patterns("__pycache__"))
     subprocess.run([sys.executable, ROOT / "scripts/lib/pages.py", tree], check=True)

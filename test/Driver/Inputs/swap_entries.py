@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def split(entry: Path) -> tuple[list[bytes], bytes]:
-    """The words of its first line, and the rest."""
+    """Return the words of the first line, and the remaining bytes."""
     header, rest = entry.read_bytes().split(b"\n", 1)
     return header.split(b" "), rest
 

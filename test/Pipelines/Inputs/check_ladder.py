@@ -1,4 +1,4 @@
-"""Planned programs on every rung: the foot and the top are what flags make them, and each pass changes something."""
+"""Checks plans of every rung: the first and the last one equal those of flags, and each pass changes the program."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ RUNGS["bf16"] += ["weight-shadows", "fuse-softmax", "flash-attention"]
 
 
 def program(row: dict) -> dict:
-    """What tells one program from another."""
+    """Return the properties that distinguish programs."""
     return {key: row[key] for key in ("dtype", "commands", "distinct_kernels", "total_mib", "gigabytes", "kernels")}
 
 

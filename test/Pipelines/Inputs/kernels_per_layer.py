@@ -1,4 +1,4 @@
-"""What one more layer adds to each entry of exec IR, in commands: those of 3 layers less those of 2."""
+"""Prints the commands that one more layer adds to each entry of exec IR: those of 3 layers minus those of 2."""
 
 import pathlib
 import re
