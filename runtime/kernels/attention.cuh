@@ -13,8 +13,9 @@
 // - firstInterior, lastInterior: distances at which computeInterior is equal to compute.
 // - interiorIsScore: computeInterior would return its argument, and does not exist.
 // - interiorIsGeneral: computeInterior would be compute, and does not exist.
-// - compute, computeInterior: the score of a pair, from its scaled q · k. In the gradient of a
-//   function that does not only hide, they also return the derivative with respect to it.
+// - returnsDerivative: compute and computeInterior also return the derivative of the score. Without it, the derivative
+//   is 1 for every score that is not −∞.
+// - compute, computeInterior: the score of a pair, from its scaled q · k.
 
 constexpr float log2OfE = 1.4426950408889634f;
 
@@ -34,7 +35,7 @@ __device__ constexpr int countTiles(int rows, int perTile) { return (rows + perT
 
 /// The score function of a problem that has none.
 struct NoScoreFunction {
-  static constexpr bool exists = false, onlyHides = true;
+  static constexpr bool exists = false, onlyHides = true, returnsDerivative = false;
 };
 
 template <class Problem, class = void>
@@ -132,9 +133,9 @@ constexpr float scaleOfDots = ScoreOf<Problem>::onlyHides ? 1.0f : static_cast<f
 template <class Problem>
 constexpr float scaleOfScores = (ScoreOf<Problem>::onlyHides ? static_cast<float>(Problem::scale) : 1.0f) * log2OfE;
 
-/// Derivatives of scores. None are needed if a function only hides.
+/// Derivatives of scores, if the score function returns them.
 struct NoDerivatives {};
-template <class Score, class Accumulator, bool isNeeded = !Score::onlyHides>
+template <class Score, class Accumulator, bool isNeeded = Score::returnsDerivative>
 struct SelectDerivatives {
   using Type = NoDerivatives;
 };

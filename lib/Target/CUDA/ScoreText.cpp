@@ -124,7 +124,7 @@ SmallVector<unsigned> ScoreText::getOperands() const {
 }
 
 unsigned ScoreText::getNumResults() const {
-  return distances.onlyHides ? 1 : function->getTerminator()->getNumOperands();
+  return distances.onlyShifts ? 1 : function->getTerminator()->getNumOperands();
 }
 
 std::string ScoreText::whyUnknown(const DeviceKernel &kernel) const {

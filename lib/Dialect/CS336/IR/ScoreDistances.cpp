@@ -72,6 +72,8 @@ private:
 
   /// Returns whether the function yields the scaled score or −∞, for any data.
   bool onlyHides() const;
+  /// Returns whether the function yields −∞ or the scaled score plus other terms, for any data.
+  bool onlyShifts() const;
   Value getResult() const { return function->getTerminator()->getOperand(0); }
 
   Block *function;
@@ -243,6 +245,33 @@ bool Evaluator::onlyHides() const {
   return value == function->getArgument(score::kScore);
 }
 
+bool Evaluator::onlyShifts() const {
+  Value score = function->getArgument(score::kScore);
+  // Values that depend on the score, and those of them that are shifted scores or −∞.
+  DenseSet<Value> dependent = {score}, shifted = {score};
+  auto isShifted = [&](Value value) { return shifted.contains(value) || isMinusInfinity(value); };
+  for (Operation &op : function->without_terminator()) {
+    if (llvm::none_of(op.getOperands(), [&](Value operand) { return dependent.contains(operand); }))
+      continue;
+    dependent.insert(op.getResult(0));
+    bool isShift =
+        llvm::TypeSwitch<Operation *, bool>(&op)
+            .Case([&](SelectOp op) {
+              return !dependent.contains(op.getPredicate()) && isShifted(op.getTrueValue()) &&
+                     isShifted(op.getFalseValue());
+            })
+            .Case([&](AddOp op) {
+              Value lhs = op.getLhs(), rhs = op.getRhs();
+              return (isShifted(lhs) && !dependent.contains(rhs)) || (isShifted(rhs) && !dependent.contains(lhs));
+            })
+            .Case([&](SubOp op) { return isShifted(op.getLhs()) && !dependent.contains(op.getRhs()); })
+            .Default([](Operation *) { return false; });
+    if (isShift)
+      shifted.insert(op.getResult(0));
+  }
+  return isShifted(getResult());
+}
+
 //===----------------------------------------------------------------------===//
 // Segments
 //===----------------------------------------------------------------------===//
@@ -294,7 +323,7 @@ ScoreDistances Evaluator::run() {
   if (!visible)
     visible = {segments.front().range.first, segments.front().range.first};
   ScoreDistances distances{*visible, largest ? largest->range : *visible, DenseMap<Operation *, bool>(),
-                           !function || onlyHides()};
+                           !function || onlyHides(), !function || onlyShifts()};
   if (largest)
     for (auto [comparison, result] : llvm::zip_equal(comparisons, largest->results))
       distances.interiorComparisons[comparison.first] = result;

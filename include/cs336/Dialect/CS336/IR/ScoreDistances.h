@@ -37,6 +37,10 @@ struct ScoreDistances {
   /// True if every result of the function is the scaled score or −∞. A positive scale can then be applied after the
   /// function.
   bool onlyHides;
+  /// True if every result of the function is −∞, or the scaled score plus terms that do not depend on it. The
+  /// derivative with respect to the scaled score is then 1 for every pair that has a probability. `onlyHides` implies
+  /// this.
+  bool onlyShifts;
 
   static ScoreDistances analyze(AttentionOp op);
   static ScoreDistances analyze(AttentionBackwardOp op);
