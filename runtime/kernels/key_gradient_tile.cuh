@@ -16,18 +16,22 @@ struct KeyGradientTile {
   static constexpr int count = Problem::batches * Problem::keyHeads * tilesPerHead;
   /// Query heads that share the key head.
   static constexpr int group = Problem::queryHeads / Problem::keyHeads;
-  /// The first key, its head, the tiles of queries before the first that sees some of the keys, and the others per
-  /// query head.
+  /// The first key, its head, the tiles of queries before the first that sees some of the keys, and the number of those
+  /// that see some per query head.
   int first, head, batch, skipped, perHead;
 
   __device__ explicit KeyGradientTile(int number) {
     const auto tile =
         HeadTile<tilesPerHead, keysPerTile, Problem::keyHeads, false>::fromBlock(number, Problem::batches);
     first = tile.first, head = tile.head, batch = tile.batch;
-    skipped = Problem::isCausal ? first / queriesPerTile : 0;
-    perHead = skipped < queryTilesPerHead ? queryTilesPerHead - skipped : 0;
+    using Visible = VisiblePairs<Problem>;
+    skipped = Visible::getFirstQuery(first) / queriesPerTile;
+    const int end = countTiles(Visible::getEndQuery(first + keysPerTile), queriesPerTile);
+    perHead = skipped < end ? end - skipped : 0;
   }
 
   /// Returns the number of the tile of queries in a step. Steps go through the heads of the group.
   __device__ int getQueryTile(int step) const { return skipped + (group == 1 ? step : step % perHead); }
+  /// Returns the query head in a step.
+  __device__ int getQueryHead(int step) const { return group == 1 ? head : head * group + step / perHead; }
 };

@@ -17,9 +17,11 @@ class WarpgroupAttentionKeys {
   using Queries = SlabTile<Wgmma, Problem::headDim, queriesPerTile>;
   using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile>;
   using Tile = KeyGradientTile<Problem, keysPerTile, queriesPerTile>;
+  using Score = ScoreOf<Problem>;
   static constexpr int statisticsBytes = queriesPerTile * static_cast<int>(sizeof(QueryStatistics));
-  static constexpr float scale = Problem::scale * log2OfE;
+  static constexpr float scale = scaleOfScores<Problem>;
   static constexpr int copyRegisters = warpgroups == 2 ? 24 : 32;
+  static_assert(!overlapsTiles || !Score::returnsDerivative, "derivatives take the registers of the next tile");
   static_assert(paddedQueries % queriesPerTile == 0);
 
   // Offsets in shared memory.
@@ -35,7 +37,8 @@ public:
   /// `keyGradientMap` and `valueGradientMap` are null if these results are not wanted.
   __device__ static void run(const TensorMap *queryMap, const TensorMap *keyMap, const TensorMap *valueMap,
                              const TensorMap *outputGradientMap, const TensorMap *keyGradientMap,
-                             const TensorMap *valueGradientMap, const QueryStatistics *statistics) {
+                             const TensorMap *valueGradientMap, const QueryStatistics *statistics,
+                             const Score &score = {}) {
     WarpgroupAttentionKeys attention;
     if (threadIdx.x == 0) {
       attention.keyRing.init(1, warpgroups);
@@ -50,7 +53,7 @@ public:
         attention.load(*queryMap, *keyMap, *valueMap, *outputGradientMap, statistics);
     } else {
       moveRegisters<warpgroups, copyRegisters>(1);
-      attention.compute(WarpgroupLane(warpgroup - 1), keyGradientMap, valueGradientMap);
+      attention.compute(WarpgroupLane(warpgroup - 1), keyGradientMap, valueGradientMap, score);
     }
   }
 
@@ -79,7 +82,7 @@ private:
         const QueryStatistics *ofHead =
             statistics + (static_cast<long long>(tile.batch) * Problem::queryHeads + head) * paddedQueries;
 #pragma unroll 1
-        for (int i = tile.skipped; i < Tile::queryTilesPerHead; ++i) {
+        for (int i = tile.skipped; i < tile.skipped + tile.perHead; ++i) {
           const unsigned barrier = queryRing.startFilling(2 * Queries::bytes + statisticsBytes);
           Queries::load(getQueries(), queryMap, barrier, i * queriesPerTile, head, tile.batch);
           Queries::load(getGradients(), outputGradientMap, barrier, i * queriesPerTile, head, tile.batch);
@@ -90,8 +93,8 @@ private:
     }
   }
 
-  __device__ void compute(const WarpgroupLane &lane, const TensorMap *keyGradientMap,
-                          const TensorMap *valueGradientMap) {
+  __device__ void compute(const WarpgroupLane &lane, const TensorMap *keyGradientMap, const TensorMap *valueGradientMap,
+                          const Score &score) {
     const unsigned own = shared + lane.warpgroup * rowsPerWarpgroup * 128;
     TileQueue<Tile::count> queue;
 #pragma unroll 1
@@ -121,13 +124,26 @@ private:
         pin(keyResult);
         behind.release(lane.isElected);
       };
+      // Computes P, then dS. dP runs beside the exponentials, unless derivatives take its registers.
+      auto computeTile = [&](int step) {
+        if constexpr (Score::returnsDerivative) {
+          awaitMatmuls<0>();
+          exponentiate(tile, step, lane, score);
+          startSlopes();
+          awaitMatmuls<0>();
+        } else {
+          exponentiate(tile, step, lane, score);
+          awaitMatmuls<1>();
+        }
+      };
       const int steps = Tile::group * tile.perHead;
       if (steps > 0) {
         start();
-        startSlopes();
-        awaitMatmuls<1>();
-        exponentiate(tile, 0, lane);
-        awaitMatmuls<1>();
+        if constexpr (!Score::returnsDerivative) {
+          startSlopes();
+          awaitMatmuls<1>();
+        }
+        computeTile(0);
         differentiate(lane);
       }
 #pragma unroll 1
@@ -142,11 +158,12 @@ private:
           awaitMatmuls<0>();
           finishSum();
           start();
-          startSlopes();
-          awaitMatmuls<1>();
+          if constexpr (!Score::returnsDerivative) {
+            startSlopes();
+            awaitMatmuls<1>();
+          }
         }
-        exponentiate(tile, step, lane);
-        awaitMatmuls<1>();
+        computeTile(step);
         if constexpr (overlapsTiles)
           finishSum();
         differentiate(lane);
@@ -163,11 +180,29 @@ private:
   }
 
   /// Replaces the scores of a step's tile by probabilities, and starts to add their matmul with dO to dV.
-  __device__ void exponentiate(const Tile &tile, int step, const WarpgroupLane &lane) {
+  __device__ void exponentiate(const Tile &tile, int step, const WarpgroupLane &lane, const Score &score) {
     pin(scores);
-    if constexpr (Problem::isCausal)
-      maskQueries(scores, tile, tile.getQueryTile(step), lane);
-    exponentiateColumns(scores, scale, getStatistics(), lane);
+    const int firstQuery = tile.getQueryTile(step) * queriesPerTile;
+    if constexpr (Score::returnsDerivative) {
+      float derivatives[queriesPerTile / 2];
+      applyToQueries<Problem>(score, scores, firstQuery, tile.first, tile.batch, tile.getQueryHead(step), lane,
+                              derivatives);
+      exponentiateColumns(scores, scale, getStatistics(), lane);
+      startValues();
+      // The factors of dP − D in dS.
+#pragma unroll
+      for (int i = 0; i < queriesPerTile / 2; ++i)
+        scores[i] *= derivatives[i];
+    } else {
+      if constexpr (Score::exists)
+        applyToQueries<Problem>(score, scores, firstQuery, tile.first, tile.batch, tile.getQueryHead(step), lane);
+      else if constexpr (Problem::isCausal)
+        maskQueries(scores, tile, tile.getQueryTile(step), lane);
+      exponentiateColumns(scores, scale, getStatistics(), lane);
+      startValues();
+    }
+  }
+  __device__ void startValues() {
     packLeft<Element>(left, scores);
     beginMatmuls();
     Queries::multiply(valueResult, left, getGradients());

@@ -16,8 +16,9 @@ class WarpgroupAttentionQueries {
   using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile>;
   using Tile = QueryTile<Problem, queriesPerTile, keysPerTile>;
   using Mean = SampledMean<Element, Keys, Problem::headDim>;
+  using Score = ScoreOf<Problem>;
 
-  static constexpr float scale = Problem::scale * log2OfE;
+  static constexpr float scale = scaleOfScores<Problem>;
   static constexpr int copyRegisters = warpgroups == 2 ? 40 : 32;
   static constexpr int averagingWarps = 3;
 
@@ -39,7 +40,7 @@ public:
   __device__ static void run(const TensorMap *queryMap, const TensorMap *keyMap, const TensorMap *valueMap,
                              const TensorMap *outputGradientMap, const TensorMap *queryGradientMap,
                              const Element *output, const Element *outputGradient, const float *logSumExp,
-                             QueryStatistics *statistics) {
+                             QueryStatistics *statistics, const Score &score = {}) {
     WarpgroupAttentionQueries attention;
     if (threadIdx.x == 0) {
       attention.queryRing.init(1, warpgroups);
@@ -58,7 +59,8 @@ public:
         attention.load(*queryMap, *keyMap, *valueMap, *outputGradientMap);
     } else {
       moveRegisters<warpgroups, copyRegisters>(1);
-      attention.compute(WarpgroupLane(warpgroup - 1), queryGradientMap, output, outputGradient, logSumExp, statistics);
+      attention.compute(WarpgroupLane(warpgroup - 1), queryGradientMap, output, outputGradient, logSumExp, statistics,
+                        score);
     }
   }
 
@@ -85,10 +87,10 @@ private:
 #pragma unroll 1
       for (int i = tile.keyTiles - 1; i >= 0; --i) {
         const unsigned ofKeys = keyRing.startFilling(Keys::bytes);
-        Keys::load(getKeys(), keyMap, ofKeys, i * keysPerTile, tile.keyHead, tile.batch);
+        Keys::load(getKeys(), keyMap, ofKeys, tile.getFirstKey(i), tile.keyHead, tile.batch);
         keyRing.advance();
         const unsigned ofValues = valueRing.startFilling(Keys::bytes);
-        Keys::load(getValues(), valueMap, ofValues, i * keysPerTile, tile.keyHead, tile.batch);
+        Keys::load(getValues(), valueMap, ofValues, tile.getFirstKey(i), tile.keyHead, tile.batch);
         valueRing.advance();
       }
     }
@@ -107,12 +109,13 @@ private:
         __syncwarp();
         keyRing.release(threadIdx.x % 32 == 0);
       }
-      mean.write(shared + meanOfKeys, tile.keyTiles, Problem::keys, meanRing);
+      mean.write(shared + meanOfKeys, tile.keyTiles, Problem::keys - tile.getFirstKey(0), meanRing);
     }
   }
 
   __device__ void compute(const WarpgroupLane &lane, const TensorMap *queryGradientMap, const Element *output,
-                          const Element *outputGradient, const float *logSumExp, QueryStatistics *statistics) {
+                          const Element *outputGradient, const float *logSumExp, QueryStatistics *statistics,
+                          const Score &score) {
     const unsigned own = shared + lane.warpgroup * rowsPerWarpgroup * 128;
     TileQueue<Tile::count> queue;
 #pragma unroll 1
@@ -150,12 +153,12 @@ private:
       startSlopes();
       awaitMatmuls<1>();
       pin(scores);
-      maskTile<Problem>(scores, tile, keyTile, lane);
+      mask<false>(score, tile, keyTile, lane);
       exponentiateRows(scores, scale, logSums);
       awaitMatmuls<0>();
       pin(slopes);
       valueRing.release(lane.isElected);
-      differentiateRows(slopes, scores, rowSums, remainders);
+      differentiate();
       auto computeTile = [&](bool isMasked) {
         startScores();
         startSum();
@@ -163,23 +166,40 @@ private:
         awaitMatmuls<2>();
         pin(scores);
         if (isMasked)
-          maskTile<Problem>(scores, tile, keyTile, lane);
+          mask<false>(score, tile, keyTile, lane);
+        else if constexpr (Score::exists)
+          mask<true>(score, tile, keyTile, lane);
         exponentiateRows(scores, scale, logSums);
         awaitMatmuls<0>();
         pin(slopes);
         pin(result);
         keysOfSum.release(lane.isElected);
         valueRing.release(lane.isElected);
-        differentiateRows(slopes, scores, rowSums, remainders);
+        differentiate();
       };
       --keyTile;
-      if constexpr (Problem::isCausal)
+      if constexpr (Score::exists) {
+        // The tiles after the interior ones, these, and those before them.
+        const auto interior =
+            InteriorTiles::find<Problem, keysPerTile>(tile.first + lane.warpgroup * rowsPerWarpgroup, tile.skippedKeys);
 #pragma unroll 1
-        for (; keyTile >= findFirstMasked(tile, lane.warpgroup); --keyTile)
+        for (; keyTile >= interior.end; --keyTile)
           computeTile(true);
 #pragma unroll 1
-      for (; keyTile >= 0; --keyTile)
-        computeTile(false);
+        for (; keyTile >= interior.begin; --keyTile)
+          computeTile(false);
+#pragma unroll 1
+        for (; keyTile >= 0; --keyTile)
+          computeTile(true);
+      } else {
+        if constexpr (Problem::isCausal)
+#pragma unroll 1
+          for (; keyTile >= findFirstMasked(tile, lane.warpgroup); --keyTile)
+            computeTile(true);
+#pragma unroll 1
+        for (; keyTile >= 0; --keyTile)
+          computeTile(false);
+      }
       startSum();
 
 #pragma unroll
@@ -188,6 +208,8 @@ private:
         if (lane.column == 0)
           statistics[(static_cast<long long>(tile.batch) * Problem::queryHeads + tile.head) * paddedQueries +
                      tile.first + lane.row + 8 * row] = {logSums[row], rowSums[row] + remainders[row]};
+        if constexpr (Score::returnsDerivative)
+          remainders[row] *= sumOfRow(weights[row]);
       }
       awaitMatmuls<0>();
       pin(result);
@@ -198,15 +220,34 @@ private:
     }
   }
 
+  /// Computes scores from q · k, and derivatives if the function returns them.
+  template <bool isInterior>
+  __device__ void mask(const Score &score, const Tile &tile, int keyTile, const WarpgroupLane &lane) {
+    if constexpr (Score::returnsDerivative)
+      applyToTile<Problem, isInterior>(score, scores, tile, keyTile, lane, derivatives);
+    else if constexpr (Score::exists)
+      applyToTile<Problem, isInterior>(score, scores, tile, keyTile, lane);
+    else
+      maskTile<Problem>(scores, tile, keyTile, lane);
+  }
+  /// Replaces dP by dS.
+  __device__ void differentiate() {
+    if constexpr (Score::returnsDerivative)
+      differentiateRows(slopes, scores, derivatives, rowSums, remainders, weights);
+    else
+      differentiateRows(slopes, scores, rowSums, remainders);
+  }
+
   /// Reads or computes the numbers of one of the thread's rows.
   __device__ void readRow(int row, const Tile &tile, const WarpgroupLane &lane, const Element *output,
                           const Element *outputGradient, const float *logSumExp) {
     const int query = tile.first + lane.row + 8 * row;
-    remainders[row] = 0;
+    remainders[row] = weights[row] = 0;
     float sum = 0;
     logSums[row] = infinity();
     if (query < Problem::queries) {
-      logSums[row] = log2OfE * *Problem::LogSumExpLayout::getVectors(logSumExp, tile.batch, tile.head, query);
+      logSums[row] =
+          log2OfE * shiftBy<Problem>(*Problem::LogSumExpLayout::getVectors(logSumExp, tile.batch, tile.head, query));
       const Element *outputs = Problem::OutputLayout::getVectors(output, tile.batch, tile.head, query);
       const Element *slopes = Problem::OutputGradientLayout::getVectors(outputGradient, tile.batch, tile.head, query);
 #pragma unroll
@@ -239,4 +280,6 @@ private:
   float scores[keysPerTile / 2], slopes[keysPerTile / 2], result[Keys::columns / 2];
   unsigned left[keysPerTile / 4];
   float logSums[2], rowSums[2], remainders[2];
+  // Only with derivatives of scores: these, and for each row their sum, weighted by probabilities.
+  float derivatives[Score::returnsDerivative ? keysPerTile / 2 : 1], weights[2];
 };

@@ -15,7 +15,8 @@
 ///
 /// A tile of keys, its values and its number have one buffer, with three barriers: it is full, it is free, and dQ does
 /// not read the keys any more. Each has a phase per tile. Beside the tile's number are the parity of this phase and the
-/// numbers of queries' tiles, because the warpgroups for dK and dV have no registers to keep them.
+/// numbers of queries' tiles, because the warpgroups for dK and dV have no registers to keep them. For a score
+/// function, the first key and the number of each stage's tile of queries are there too.
 template <class ProblemOfBlock, class Wgmma, int headsPerGroup, int queryStages, int slopeStages, int sumStages>
 struct GradientBlock {
   using Problem = ProblemOfBlock;
@@ -43,8 +44,10 @@ struct GradientBlock {
   static constexpr int tileWord = keyBarriers + 24, lengthWord = keyBarriers + 28, queryBarriers = keyBarriers + 32;
   static constexpr int slopeBarriers = queryBarriers + Ring<queryStages>::bytes;
   static constexpr int sumBarriers = slopeBarriers + Ring<slopeStages>::bytes;
+  static constexpr int firstKeyWord = sumBarriers + Ring<sumStages>::bytes, queryTileWords = firstKeyWord + 4;
+  static constexpr int scoreBytes = ScoreOf<Problem>::exists ? 4 + 4 * queryStages : 0;
   /// With the bytes by which the first tile may have to be moved for its alignment.
-  static constexpr int sharedBytes = sumBarriers + Ring<sumStages>::bytes + 1024;
+  static constexpr int sharedBytes = firstKeyWord + scoreBytes + 1024;
 
   __device__ explicit GradientBlock(unsigned char *memory)
       : workspace{memory}, shared((getSharedMemory() + 1023) & ~1023u), queryRing(shared + queryBarriers),
@@ -78,6 +81,19 @@ struct GradientBlock {
   __device__ void writeTile(int number, unsigned parity, const Tile &tile) const {
     storeSharedWord(shared + tileWord, 2 * number + parity);
     storeSharedWord(shared + lengthWord, 2 * tile.queryTilesPerHead + tile.isBackwards);
+    if constexpr (ScoreOf<Problem>::exists)
+      storeSharedWord(shared + firstKeyWord, tile.first);
+  }
+  /// With a score function: the first key of the block.
+  __device__ int getFirstKey() const { return loadSharedWord(shared + firstKeyWord); }
+  /// With a score function: the number of the current stage's tile of queries (GradientWorkspace::getTile).
+  __device__ int getQueryTile() const { return loadSharedWord(getQueryTileWord()); }
+  /// Called by the thread that copies the tile, before it announces the copies.
+  __device__ void writeQueryTile(int number) const {
+    if constexpr (ScoreOf<Problem>::exists) {
+      queryRing.awaitFree();
+      storeSharedWord(getQueryTileWord(), number);
+    }
   }
   /// Ends the use of the tile for all threads that the caller stands for, if `isElected`.
   __device__ void releaseTile(bool isElected) const {
@@ -92,6 +108,7 @@ struct GradientBlock {
   __device__ unsigned getStatistics() const { return shared + statistics + queryRing.getStage() * statisticsBytes; }
   __device__ unsigned getSlopes() const { return shared + slopes + slopeRing.getStage() * Slopes::bytes; }
   __device__ unsigned getSums() const { return shared + sums + sumRing.getStage() * sumBytes; }
+  __device__ unsigned getQueryTileWord() const { return shared + queryTileWords + queryRing.getStage() * 4; }
 
   const Workspace workspace;
   const unsigned shared;

@@ -16,12 +16,14 @@ class GradientOfKeys {
   using Queries = typename Block::Queries;
   using Keys = typename Block::Keys;
   using Tile = typename Block::Tile;
+  using Score = ScoreOf<Problem>;
+  static_assert(!Score::returnsDerivative, "dS would have to be multiplied by the derivative");
   static constexpr int queriesPerTile = Block::queriesPerTile;
-  static constexpr float scale = Problem::scale * log2OfE;
+  static constexpr float scale = scaleOfScores<Problem>;
 
 public:
-  __device__ GradientOfKeys(const Block &block, int warpgroup)
-      : block(block), lane(warpgroup), own(block.shared + warpgroup * rowsPerWarpgroup * 128) {}
+  __device__ GradientOfKeys(const Block &block, int warpgroup, const Score &score)
+      : block(block), lane(warpgroup), own(block.shared + warpgroup * rowsPerWarpgroup * 128), score(score) {}
 
   __device__ void run(const TensorMap *keyGradientMap, const TensorMap *valueGradientMap) {
 #pragma unroll 1
@@ -63,7 +65,9 @@ private:
   /// Computes P and dS from the scores of a tile of queries, adds to dV, and goes to the next tile.
   __device__ void computeTile(int left) {
     pin(scores);
-    if constexpr (Problem::isCausal)
+    if constexpr (Score::exists)
+      applyToQueries();
+    else if constexpr (Problem::isCausal)
       maskQueriesAtDistance(scores, Tile::getDistance(left, block.getLeftAtFirst()), lane);
     exponentiateByQuery(scores, scale, block.getStatistics(), lane);
     packLeft<Element>(packed, scores);
@@ -91,6 +95,11 @@ private:
     finishWriting(block.slopeRing);
   }
 
+  __device__ void applyToQueries() {
+    const int tile = block.getQueryTile(), head = tile / Tile::queryTiles;
+    ::applyToQueries<Problem>(score, scores, tile % Tile::queryTiles * queriesPerTile, block.getFirstKey(),
+                              head / Problem::queryHeads, head % Problem::queryHeads, lane);
+  }
   __device__ void startScores() {
     block.queryRing.awaitFull();
     forget(scores);
@@ -121,6 +130,7 @@ private:
   const WarpgroupLane lane;
   /// The warpgroup's rows of the keys.
   const unsigned own;
+  const Score score;
   // Per thread: parts of two rows.
   float scores[queriesPerTile / 2], slopes[queriesPerTile / 2];
   float keyResult[Keys::columns / 2], valueResult[Keys::columns / 2];

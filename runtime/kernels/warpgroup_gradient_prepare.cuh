@@ -46,7 +46,7 @@ private:
                                          float *statistics, int batch, int head, int query) {
     float logSum = infinity(), rowSum = 0;
     if (query < Problem::queries) {
-      logSum = log2OfE * *Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query);
+      logSum = log2OfE * shiftBy<Problem>(*Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query));
       const Element *outputs = Problem::OutputLayout::getVectors(output, batch, head, query);
       const Element *slopes = Problem::OutputGradientLayout::getVectors(outputGradient, batch, head, query);
 #pragma unroll

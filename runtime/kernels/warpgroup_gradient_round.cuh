@@ -20,23 +20,35 @@ public:
     const unsigned tile = (getSharedMemory() + 1023) & ~1023u;
     const Workspace workspace{memory};
     const int number = Workspace::tiles - 1 - blockIdx.x;
+    const int firstQuery = number % Workspace::queryTiles * Workspace::queriesPerTile;
     float sums[Workspace::columns / 2];
+    if (seesKeys(firstQuery))
 #pragma unroll
-    for (int i = 0; i < Workspace::columns / 8; ++i) {
-      const int slab = i / 8;
-      const float4 values =
-          reinterpret_cast<const float4 *>(workspace.getSums(number, slab))[i % 8 * 128 + threadIdx.x];
-      sums[4 * i] = values.x, sums[4 * i + 1] = values.y, sums[4 * i + 2] = values.z, sums[4 * i + 3] = values.w;
-    }
+      for (int i = 0; i < Workspace::columns / 8; ++i) {
+        const int slab = i / 8;
+        const float4 values =
+            reinterpret_cast<const float4 *>(workspace.getSums(number, slab))[i % 8 * 128 + threadIdx.x];
+        sums[4 * i] = values.x, sums[4 * i + 1] = values.y, sums[4 * i + 2] = values.z, sums[4 * i + 3] = values.w;
+      }
+    else
+      clear(sums);
     const float factors[2] = {Problem::scale, Problem::scale};
     Queries::write(tile, sums, factors);
     publishSharedWrites();
     __syncthreads();
     if (threadIdx.x == 0) {
       const int head = number / Workspace::queryTiles;
-      Queries::store(*queryGradientMap, tile, number % Workspace::queryTiles * Workspace::queriesPerTile,
-                     head % Problem::queryHeads, head / Problem::queryHeads);
+      Queries::store(*queryGradientMap, tile, firstQuery, head % Problem::queryHeads, head / Problem::queryHeads);
       awaitStoresRead();
     }
+  }
+
+private:
+  /// Returns whether a tile of keys added to the sums of these queries. With a score function, it may be that none did.
+  __device__ static bool seesKeys(int firstQuery) {
+    if constexpr (ScoreOf<Problem>::exists)
+      return VisiblePairs<Problem>::canSee(firstQuery, firstQuery + Workspace::queriesPerTile, 0, Problem::keys);
+    else
+      return true;
   }
 };

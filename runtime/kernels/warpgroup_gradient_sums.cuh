@@ -13,6 +13,7 @@ class WarpgroupGradientSums {
   using Block = GradientBlock<Problem, Wgmma, headsPerGroup, queryStages, slopeStages, sumStages>;
   using Tile = typename Block::Tile;
   using Workspace = typename Block::Workspace;
+  using Score = ScoreOf<Problem>;
   /// Registers per thread of the warpgroup that copies, those for dK and dV, and the one for dQ: together 4 · 128.
   static constexpr int copyRegisters = 32, keyRegisters = 208, queryRegisters = 64;
 
@@ -24,7 +25,7 @@ public:
   /// `keyGradientMap` and `valueGradientMap` are null if these results are not wanted.
   __device__ static void run(const TensorMap *queryMap, const TensorMap *keyMap, const TensorMap *valueMap,
                              const TensorMap *outputGradientMap, const TensorMap *keyGradientMap,
-                             const TensorMap *valueGradientMap, unsigned char *memory) {
+                             const TensorMap *valueGradientMap, unsigned char *memory, const Score &score = {}) {
     Block block(memory);
     if (threadIdx.x == 0)
       block.initBarriers();
@@ -39,7 +40,7 @@ public:
         GradientOfQueries<Block>(block).addInTurn(warp - 1);
     } else if (warpgroup <= Block::warpgroups) {
       raiseRegisters<keyRegisters>();
-      GradientOfKeys<Block, overlaps>(block, warpgroup - 1).run(keyGradientMap, valueGradientMap);
+      GradientOfKeys<Block, overlaps>(block, warpgroup - 1, score).run(keyGradientMap, valueGradientMap);
     } else {
       lowerRegisters<queryRegisters>();
       GradientOfQueries<Block>(block).run();
@@ -80,12 +81,12 @@ private:
   __device__ static void loadQueries(Block &block, const TensorMap &queryMap, const TensorMap &outputGradientMap,
                                      int queryTile, int head, int batch) {
     using Queries = typename Block::Queries;
-    const int first = queryTile * Block::queriesPerTile;
+    const int first = queryTile * Block::queriesPerTile, number = Workspace::getTile(batch, head, queryTile);
+    block.writeQueryTile(number);
     const unsigned barrier = block.queryRing.startFilling(2 * Queries::bytes + Block::statisticsBytes);
     Queries::load(block.getQueries(), queryMap, barrier, first, head, batch);
     Queries::load(block.getGradients(), outputGradientMap, barrier, first, head, batch);
-    loadBytes(block.getStatistics(), block.workspace.getStatistics(Workspace::getTile(batch, head, queryTile)),
-              Block::statisticsBytes, barrier);
+    loadBytes(block.getStatistics(), block.workspace.getStatistics(number), Block::statisticsBytes, barrier);
     block.queryRing.advance();
   }
 };

@@ -14,10 +14,12 @@
 ///
 /// With a causal mask, tiles with small numbers of keys have the most work. In all groups but the last, the tile with
 /// the last keys comes first and visits queries forwards: if all blocks start at once, a block adds to each dQ two
-/// tiles after the block before it, and none waits. In the last group, the tiles with the most work come first, so that
-/// all blocks end at about the same time; there queries are visited backwards.
+/// tiles after the block before it, and none waits. The same holds for a window, whose tiles have equal work. In the
+/// last group, the tiles with the most work come first, so that all blocks end at about the same time; there queries
+/// are visited backwards.
 template <class Problem, int queriesPerTile, int keysPerTile, int headsPerGroup>
 class KeyTile {
+  using Visible = VisiblePairs<Problem>;
   static constexpr int heads = Problem::batches * Problem::keyHeads;
   static constexpr int groups = countTiles(heads, headsPerGroup);
 
@@ -44,8 +46,9 @@ public:
     keyTile = isBackwards ? index : keyTiles - 1 - index;
     first = keyTile * keysPerTile;
     head = headOfAll % Problem::keyHeads, batch = headOfAll / Problem::keyHeads;
-    skipped = Problem::isCausal ? first / queriesPerTile : 0;
-    queryTilesPerHead = skipped < queryTiles ? queryTiles - skipped : 0;
+    skipped = Visible::getFirstQuery(first) / queriesPerTile;
+    const int end = countTiles(Visible::getEndQuery(first + keysPerTile), queriesPerTile);
+    queryTilesPerHead = skipped < end ? end - skipped : 0;
   }
 
   /// Returns the tile of queries that a block visits when `left` tiles of a head are left, from queryTilesPerHead to 1.
@@ -60,11 +63,10 @@ public:
 
   /// Returns how many tiles of keys add to the dQ of these queries before this one does.
   __device__ int getTurn(int queryTile) const {
+    const int firstQuery = queryTile * queriesPerTile;
     if (isBackwards)
-      return keyTile;
-    const int lastQuery = queryTile * queriesPerTile + queriesPerTile - 1;
-    const int last = Problem::isCausal && lastQuery / keysPerTile < keyTiles ? lastQuery / keysPerTile : keyTiles - 1;
-    return last - keyTile;
+      return keyTile - Visible::getFirstKey(firstQuery) / keysPerTile;
+    return (Visible::getEndKey(firstQuery + queriesPerTile) - 1) / keysPerTile - keyTile;
   }
 
 private:

@@ -46,22 +46,27 @@ struct InteriorTiles {
   }
 };
 
-/// Replaces q · k of a tile by scores. The thread's first row is `query`, and its first column
-/// is `key`.
-template <class Problem, bool isInterior, int size>
-__device__ inline void applyScoreFunction(const ScoreOf<Problem> &function, float (&scores)[size], int query, int key,
-                                          int batch, int head) {
+/// Replaces q · k of a tile by scores, and fills `derivatives` if they are given. The thread's first row is `firstRow`,
+/// and its first column is `firstColumn`. Rows are queries and columns are keys, or the other way round if
+/// `rowsAreKeys`.
+template <class Problem, bool isInterior, bool rowsAreKeys, int size, class... Derivatives>
+__device__ inline void applyScoreFunction(const ScoreOf<Problem> &function, float (&scores)[size], int firstRow,
+                                          int firstColumn, int batch, int head, Derivatives &...derivatives) {
   if constexpr (isInterior && ScoreOf<Problem>::interiorIsScore)
     return;
 #pragma unroll
   for (int i = 0; i < size; ++i) {
-    const int row = query + i / 2 % 2 * 8, column = key + 8 * (i / 4) + i % 2;
+    const int row = firstRow + i / 2 % 2 * 8, column = firstColumn + 8 * (i / 4) + i % 2;
+    const int query = rowsAreKeys ? column : row, key = rowsAreKeys ? row : column;
     if constexpr (isInterior && !ScoreOf<Problem>::interiorIsScore) {
-      scores[i] = computeInterior(function, scaleOfDots<Problem> * scores[i], batch, head, row, column);
+      scores[i] =
+          computeInterior(function, scaleOfDots<Problem> * scores[i], batch, head, query, key, derivatives[i]...);
       continue;
     }
-    const bool exists = column < Problem::keys && row < Problem::queries && !(Problem::isCausal && column > row);
-    scores[i] = exists ? function.compute(scaleOfDots<Problem> * scores[i], batch, head, row, column) : -infinity();
+    const bool exists = key < Problem::keys && query < Problem::queries && !(Problem::isCausal && key > query);
+    (static_cast<void>(derivatives[i] = 0), ...);
+    scores[i] = exists ? function.compute(scaleOfDots<Problem> * scores[i], batch, head, query, key, derivatives[i]...)
+                       : -infinity();
   }
 }
 
@@ -73,13 +78,36 @@ __device__ inline int findFirstMasked(const Tile &tile, int warpgroup) {
 }
 
 /// Computes scores from q · k for the keys of a tile.
-template <class Problem, bool isInterior, class Tile, int size>
+template <class Problem, bool isInterior, class Tile, int size, class... Derivatives>
 __device__ inline void applyToTile(const ScoreOf<Problem> &function, float (&scores)[size], const Tile &tile,
-                                   int keyTile, const WarpgroupLane &lane) {
+                                   int keyTile, const WarpgroupLane &lane, Derivatives &...derivatives) {
   int query = tile.first + lane.row, key = tile.getFirstKey(keyTile) + lane.column;
   // Keeps the compiler from computing all indices before the loop over tiles, which takes registers.
   asm volatile("" : "+r"(query), "+r"(key));
-  applyScoreFunction<Problem, isInterior>(function, scores, query, key, tile.batch, tile.head);
+  applyScoreFunction<Problem, isInterior, /*rowsAreKeys=*/false>(function, scores, query, key, tile.batch, tile.head,
+                                                                 derivatives...);
+}
+
+/// The same where rows are the warpgroup's 64 keys of a block whose first one is `firstKey`, and columns are the
+/// queries of a tile as long.
+template <class Problem, int size, class... Derivatives>
+__device__ inline void applyToQueries(const ScoreOf<Problem> &function, float (&scores)[size], int firstQuery,
+                                      int firstKey, int batch, int head, const WarpgroupLane &lane,
+                                      Derivatives &...derivatives) {
+  using Score = ScoreOf<Problem>;
+  const int firstOwn = firstKey + lane.warpgroup * rowsPerWarpgroup, lastOwn = firstOwn + rowsPerWarpgroup - 1;
+  const int lastQuery = firstQuery + 2 * size - 1;
+  // Functions read tables at existing queries only.
+  const bool isInterior = firstQuery - lastOwn >= Score::firstInterior && lastQuery - firstOwn <= Score::lastInterior &&
+                          lastOwn < Problem::keys && (Score::interiorIsScore || lastQuery < Problem::queries);
+  int row = firstKey + lane.row, column = firstQuery + lane.column;
+  // Keeps the compiler from computing all indices before the function, which takes registers.
+  asm volatile("" : "+r"(row), "+r"(column), "+r"(batch), "+r"(head));
+  if (isInterior)
+    applyScoreFunction<Problem, true, /*rowsAreKeys=*/true>(function, scores, row, column, batch, head, derivatives...);
+  else
+    applyScoreFunction<Problem, false, /*rowsAreKeys=*/true>(function, scores, row, column, batch, head,
+                                                             derivatives...);
 }
 
 /// Hides the keys of a tile that the thread's queries do not see. Without a score function.

@@ -35,6 +35,22 @@ __device__ inline void differentiateRows(float (&slopes)[size], const float (&pr
   }
 }
 
+/// The same with the derivatives of the scores, by which dS is multiplied. `remainders` get the elements of dS without
+/// them, and `weights` the derivatives times the probabilities.
+template <int size>
+__device__ inline void differentiateRows(float (&slopes)[size], const float (&probabilities)[size],
+                                         const float (&derivatives)[size], const float (&rowSums)[2],
+                                         float (&remainders)[2], float (&weights)[2]) {
+#pragma unroll
+  for (int i = 0; i < size; ++i) {
+    const int row = i / 2 % 2;
+    const float slope = probabilities[i] * (slopes[i] - rowSums[row]);
+    remainders[row] += slope;
+    weights[row] += probabilities[i] * derivatives[i];
+    slopes[i] = slope * derivatives[i];
+  }
+}
+
 __device__ inline float loadSharedFloat(unsigned address) { return __uint_as_float(loadSharedWord(address)); }
 
 /// Replaces scores by probabilities. Columns are queries. Queries past the last one have infinite sums, and keys past

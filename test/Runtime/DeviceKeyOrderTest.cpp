@@ -35,12 +35,39 @@ struct Problem {
   using Tile = KeyTile<Problem, kQueriesPerTile, kKeysPerTile, perGroup>;
 };
 
+/// The same with a score function that shows pairs at distances from `first` to `last`.
+template <int numQueries, int numKeys, int first, int last, int perGroup>
+struct WindowProblem : Problem<1, 4, 2, numQueries, numKeys, false, perGroup> {
+  struct Score {
+    static constexpr bool exists = true;
+    static constexpr int firstDistance = first, lastDistance = last;
+  };
+  using Tile = KeyTile<WindowProblem, kQueriesPerTile, kKeysPerTile, perGroup>;
+};
+
+/// Returns whether a query of the tile may see a key of the tile.
+template <class Problem>
+bool canSee(int queryTile, int firstKey) {
+  for (int query = queryTile * kQueriesPerTile; query < (queryTile + 1) * kQueriesPerTile; ++query)
+    for (int key = firstKey; key < firstKey + kKeysPerTile; ++key)
+      if constexpr (ScoreOf<Problem>::exists) {
+        if (query - key >= Problem::Score::firstDistance && query - key <= Problem::Score::lastDistance)
+          return true;
+      } else if (!Problem::isCausal || key <= query) {
+        return true;
+      }
+  return false;
+}
+
 template <class Problem>
 class KeyOrderTest : public testing::Test {};
 
 using Problems = testing::Types<Problem<1, 4, 4, 1000, 1000, true, 2>, Problem<2, 4, 2, 640, 640, false, 1>,
                                 Problem<1, 3, 3, 200, 1000, true, 1>, Problem<3, 2, 1, 1000, 200, true, 2>,
-                                Problem<1, 1, 1, 512, 512, true, 1>, Problem<5, 1, 1, 65, 129, true, 3>>;
+                                Problem<1, 1, 1, 512, 512, true, 1>, Problem<5, 1, 1, 65, 129, true, 3>,
+                                WindowProblem<1000, 1000, 0, 200, 1>, WindowProblem<1000, 1000, -70, 64, 2>,
+                                WindowProblem<300, 1000, -700, -400, 1>, WindowProblem<1000, 200, 1, 63, 1>,
+                                WindowProblem<640, 640, -639, 639, 1>, WindowProblem<640, 640, 128, 500, 1>>;
 TYPED_TEST_SUITE(KeyOrderTest, Problems);
 
 /// A query head's tile of queries.
@@ -71,7 +98,7 @@ TYPED_TEST(KeyOrderTest, VisitsTheQueriesThatSeeAKeyOnce) {
       visited.push_back(tile.getQueryTile(left));
     std::sort(visited.begin(), visited.end());
     for (int i = 0; i * kQueriesPerTile < TypeParam::queries; ++i)
-      if (!TypeParam::isCausal || i * kQueriesPerTile + kQueriesPerTile - 1 >= tile.first)
+      if (canSee<TypeParam>(i, tile.first))
         expected.push_back(i);
     EXPECT_EQ(visited, expected) << "tile " << number;
   }
@@ -89,7 +116,16 @@ TYPED_TEST(KeyOrderTest, TurnsFollowTheNumbersOfTiles) {
         turns[{tile.batch, tile.head * Tile::members + member, queryTile}].push_back(tile.getTurn(queryTile));
       }
   }
-  EXPECT_EQ(turns.size(), TypeParam::batches * TypeParam::queryHeads * Tile::queryTiles);
+  for (int i = 0; i < Tile::queryTiles; ++i) {
+    bool isSummed = false;
+    for (int first = 0; first < TypeParam::keys; first += kKeysPerTile)
+      isSummed |= canSee<TypeParam>(i, first);
+    EXPECT_EQ(turns.count({0, 0, i}), isSummed) << "queries " << i;
+    // The function that rounds dQ asks this.
+    EXPECT_EQ(VisiblePairs<TypeParam>::canSee(i * kQueriesPerTile, (i + 1) * kQueriesPerTile, 0, TypeParam::keys),
+              isSummed)
+        << "queries " << i;
+  }
   for (const auto &[sum, ofSum] : turns) {
     std::vector<int> expected(ofSum.size());
     std::iota(expected.begin(), expected.end(), 0);

@@ -171,6 +171,55 @@ TEST(ScoreMaskTest, FunctionsOfTheInteriorGetExistingQueries) {
 
 constexpr int kStreamedQueries = 64;
 
+TYPED_TEST(ScoreMaskTest, AppliesTheFunctionToRowsOfKeys) {
+  constexpr int tilesPerHead = countTiles(TypeParam::queries, kStreamedQueries);
+  for (int firstKey = 0; firstKey < TypeParam::keys; firstKey += kWarpgroups * rowsPerWarpgroup)
+    for (int queryTile = 0; queryTile < tilesPerHead; ++queryTile)
+      forEachLane([&](const WarpgroupLane &lane) {
+        float scores[kStreamedQueries / 2];
+        for (int i = 0; i < kStreamedQueries / 2; ++i)
+          scores[i] = i + 1;
+        applyToQueries<TypeParam>({}, scores, queryTile * kStreamedQueries, firstKey, 0, 0, lane);
+        for (int i = 0; i < kStreamedQueries / 2; ++i) {
+          const int key = firstKey + lane.row + rowOf(i);
+          const int query = queryTile * kStreamedQueries + lane.column + columnOf(i);
+          // Queries past the last one have no probabilities.
+          if (query < TypeParam::queries)
+            ASSERT_EQ(scores[i], isVisible<TypeParam>(query, key) ? i + 1 : -infinity())
+                << "query " << query << ", key " << key;
+        }
+      });
+}
+
+/// Functions get the batch and the head, existing pairs, and places for derivatives.
+struct PositionProblem : HostProblem<2, 3, 1, 300, 300, 64, false> {
+  struct Score {
+    static constexpr bool exists = true, onlyHides = false, interiorIsScore = false, interiorIsGeneral = true;
+    static constexpr int firstDistance = -300, lastDistance = 300, firstInterior = -300, lastInterior = 300;
+    float compute(float, int batch, int head, int query, int key, float &derivative) const {
+      EXPECT_LT(query, queries);
+      EXPECT_LT(key, keys);
+      derivative = key;
+      return 1000 * batch + 100 * head + query % 10;
+    }
+  };
+};
+
+TEST(ScoreMaskTest, FunctionsOfRowsOfKeysGetTheQuery) {
+  for (int firstQuery = 0; firstQuery < PositionProblem::queries; firstQuery += kStreamedQueries)
+    for (int firstKey : {0, 256})
+      forEachLane([&](const WarpgroupLane &lane) {
+        float scores[kStreamedQueries / 2] = {}, derivatives[kStreamedQueries / 2];
+        applyToQueries<PositionProblem>({}, scores, firstQuery, firstKey, 1, 2, lane, derivatives);
+        for (int i = 0; i < kStreamedQueries / 2; ++i) {
+          const int query = firstQuery + lane.column + columnOf(i), key = firstKey + lane.row + rowOf(i);
+          const bool exists = query < PositionProblem::queries && key < PositionProblem::keys;
+          ASSERT_EQ(scores[i], exists ? 1200 + query % 10 : -infinity());
+          ASSERT_EQ(derivatives[i], exists ? key : 0);
+        }
+      });
+}
+
 TEST(MaskQueriesTest, HidesTheQueriesBeforeAKey) {
   using Problem = Causal<1, 1, 1, 600, 600>;
   using Tile = KeyGradientTile<Problem, kQueriesPerTile, kStreamedQueries>;

@@ -72,11 +72,14 @@ private:
         sum += static_cast<double>(a.get(batch, query, head, i)) * b.get(batch, key, keyHead, i);
       return sum;
     };
-    std::vector<double> p(Problem::keys, 0), dp(Problem::keys, 0);
+    std::vector<double> p(Problem::keys, 0), dp(Problem::keys, 0), derivatives(Problem::keys, 0);
     double sum = 0, rowSum = 0;
     for (int key = 0; key < Problem::keys; ++key)
       if (isVisible<Problem>(query, key)) {
-        p[key] = std::exp(Problem::scale * dot(queries, keys, key));
+        const auto [score, derivative] =
+            getScore<Problem>(Problem::scale * dot(queries, keys, key), batch, head, query, key);
+        p[key] = std::exp(score);
+        derivatives[key] = derivative;
         dp[key] = dot(outputGradient, values, key);
         sum += p[key];
       }
@@ -89,7 +92,7 @@ private:
     for (int key = 0; key < Problem::keys; ++key)
       for (int i = 0; i < Problem::headDim; ++i) {
         const size_t ofQuery = queries.getIndex(batch, query, head, i), ofKey = keys.getIndex(batch, key, keyHead, i);
-        const double ds = p[key] * (dp[key] - rowSum) * Problem::scale;
+        const double ds = derivatives[key] * p[key] * (dp[key] - rowSum) * Problem::scale;
         expectedOutput[ofQuery] += p[key] * values.get(batch, key, keyHead, i);
         expectedQueryGradient[ofQuery] += ds * keys.get(batch, key, keyHead, i);
         expectedKeyGradient[ofKey] += ds * queries.get(batch, query, head, i);
@@ -152,6 +155,9 @@ TEST(WarpgroupAttentionForwardTest, ScoreFunctions) {
   checkForward<WindowProblem<HostProblem<1, 1, 1, 300, 420, 64, true>, 9, 0>>(1);
   // Most queries see nothing.
   checkForward<WindowProblem<HostProblem<1, 1, 1, 300, 60, 64, false>, 20, 0>>(1);
+  checkForward<BiasProblem<HostProblem<1, 2, 1, 420, 420, 64, false>, 150, 9>>(2);
+  checkForward<DocumentProblem<HostProblem<1, 1, 1, 300, 300, 64, true>>>(1);
+  checkForward<CapProblem<HostProblem<1, 1, 1, 300, 300, 64, true>, 299, 0, false>>(1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -179,16 +185,16 @@ void checkGradients(const Attention<Problem> &attention, float common) {
   checkResult(attention.valueGradient, attention.expectedValueGradient, "dV");
 }
 
-template <class Problem, bool overlaps>
+template <class Problem, bool overlaps, int keysPerTile = 96>
 void checkTwoPasses(int blocks, float common = 0) {
-  using Queries = WarpgroupAttentionQueries<Problem, Wgmma, 2, 96, 3, 2>;
+  using Queries = WarpgroupAttentionQueries<Problem, Wgmma, 2, keysPerTile, 3, 2>;
   using Keys = WarpgroupAttentionKeys<Problem, Wgmma, 2, 64, 3, overlaps, Queries::paddedQueries>;
   Attention<Problem> attention(common);
   attention.setForwardResults();
   std::vector<QueryStatistics> statistics(1ull * Problem::batches * Problem::queryHeads * Queries::paddedQueries,
                                           {NAN, NAN});
-  const TensorMap queryMap = attention.queries.map(128), keyMap = attention.keys.map(96),
-                  valueMap = attention.values.map(96), gradientMap = attention.outputGradient.map(128),
+  const TensorMap queryMap = attention.queries.map(128), keyMap = attention.keys.map(keysPerTile),
+                  valueMap = attention.values.map(keysPerTile), gradientMap = attention.outputGradient.map(128),
                   queryGradient = attention.queryGradient.map(64);
   launchBlocks(runQueries<Queries>, std::min(blocks, Queries::tiles), Queries::threads, Queries::sharedBytes, &queryMap,
                &keyMap, &valueMap, &gradientMap, &queryGradient, attention.output.getElements(),
@@ -212,6 +218,26 @@ TEST(WarpgroupAttentionGradientTest, KeysWithACommonComponentInTwoPasses) {
   checkTwoPasses<HostProblem<1, 1, 1, 200, 150, 128, true>, false>(1, 6);
 }
 
+TEST(WarpgroupAttentionGradientTest, WindowsInTwoPasses) {
+  checkTwoPasses<WindowProblem<HostProblem<1, 2, 1, 420, 420, 64, false>, 150, 0>, true>(2);
+  checkTwoPasses<WindowProblem<HostProblem<1, 4, 2, 420, 300, 64, false>, 70, 130>, true, 64>(3);
+  // The first keys of the queries are cached.
+  checkTwoPasses<WindowProblem<HostProblem<1, 1, 1, 150, 420, 128, false>, 1000, 270>, false, 64>(2);
+  // Most queries see nothing.
+  checkTwoPasses<WindowProblem<HostProblem<1, 2, 2, 300, 60, 64, false>, 20, 0>, true>(1);
+}
+TEST(WarpgroupAttentionGradientTest, FunctionsInTwoPasses) {
+  checkTwoPasses<BiasProblem<HostProblem<2, 2, 1, 420, 420, 64, false>, 150, 9>, false, 64>(2);
+  checkTwoPasses<DocumentProblem<HostProblem<2, 1, 1, 300, 300, 64, true>>, true>(2);
+  checkTwoPasses<CapProblem<HostProblem<2, 4, 2, 300, 300, 64, true>, 299, 0, true>, false, 64>(3);
+  checkTwoPasses<CapProblem<HostProblem<1, 1, 1, 200, 300, 128, false>, 100, 150, true>, false, 64>(1);
+}
+/// With derivatives, rows of dS do not sum to zero, and the error of D has a weight per row.
+TEST(WarpgroupAttentionGradientTest, FunctionsOfKeysWithACommonComponentInTwoPasses) {
+  checkTwoPasses<QuarterProblem<HostProblem<1, 1, 1, 200, 150, 64, true>>, false, 64>(1, 6);
+  checkTwoPasses<BiasProblem<HostProblem<1, 1, 1, 200, 200, 64, false>, 150, 9>, false, 64>(1, 6);
+}
+
 //===----------------------------------------------------------------------===//
 // warpgroup_gradient_*.cuh
 //===----------------------------------------------------------------------===//
@@ -231,10 +257,11 @@ void runRound(const TensorMap *queryGradient, unsigned char *workspace) {
   Kernel::run(queryGradient, workspace);
 }
 
-template <class Problem, bool overlaps>
+/// Heads are computed one after the other if there are no more than `headsPerGroup`: the last group has another order.
+template <class Problem, bool overlaps, int headsPerGroup = 1>
 void checkOnePass() {
   using Prepare = WarpgroupGradientPrepare<Problem, Element>;
-  using Sums = WarpgroupGradientSums<Problem, Wgmma, 1, 2, 2, 3, overlaps>;
+  using Sums = WarpgroupGradientSums<Problem, Wgmma, headsPerGroup, 2, 2, 3, overlaps>;
   using Round = WarpgroupGradientRound<Problem, Wgmma>;
   Attention<Problem> attention(0);
   attention.setForwardResults();
@@ -257,6 +284,21 @@ TEST(WarpgroupAttentionGradientTest, InOnePass) {
   checkOnePass<HostProblem<1, 2, 1, 300, 300, 64, true>, true>();
   checkOnePass<HostProblem<1, 2, 2, 150, 200, 80, false>, true>();
   checkOnePass<HostProblem<1, 1, 1, 200, 150, 128, true>, false>();
+}
+TEST(WarpgroupAttentionGradientTest, WindowsInOnePass) {
+  checkOnePass<WindowProblem<HostProblem<1, 2, 1, 420, 420, 64, false>, 150, 0>, true>();
+  checkOnePass<WindowProblem<HostProblem<1, 4, 2, 420, 300, 64, false>, 70, 130>, true>();
+  // The first keys of the queries are cached.
+  checkOnePass<WindowProblem<HostProblem<1, 1, 1, 150, 420, 128, false>, 1000, 270>, false>();
+  checkOnePass<WindowProblem<HostProblem<1, 1, 1, 300, 420, 64, true>, 9, 0>, false>();
+  // Most queries see nothing.
+  checkOnePass<WindowProblem<HostProblem<1, 2, 2, 300, 60, 64, false>, 20, 0>, true>();
+}
+TEST(WarpgroupAttentionGradientTest, FunctionsInOnePass) {
+  checkOnePass<BiasProblem<HostProblem<2, 2, 1, 420, 420, 64, false>, 150, 9>, true>();
+  checkOnePass<BiasProblem<HostProblem<1, 2, 2, 200, 300, 128, true>, 199, 0>, false, 2>();
+  checkOnePass<DocumentProblem<HostProblem<2, 1, 1, 300, 300, 64, true>>, true>();
+  checkOnePass<DocumentProblem<HostProblem<1, 2, 1, 210, 210, 80, false>>, false>();
 }
 
 } // namespace

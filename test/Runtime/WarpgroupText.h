@@ -53,7 +53,9 @@
 #include "warpgroup_gradient_round.cuh"
 // clang-format on
 
+#include <cmath>
 #include <type_traits>
+#include <utility>
 
 /// Runs a kernel whose parameters are pointers.
 template <typename... Parameters>
@@ -86,7 +88,8 @@ struct HostProblem {
 template <class Base, int before, int after>
 struct WindowProblem : Base {
   struct Score {
-    static constexpr bool exists = true, onlyHides = true, interiorIsScore = true, interiorIsGeneral = false;
+    static constexpr bool exists = true, onlyHides = true, returnsDerivative = false;
+    static constexpr bool interiorIsScore = true, interiorIsGeneral = false;
     static constexpr int firstDistance = Base::isCausal && after > 0 ? 0 : -after, lastDistance = before;
     static constexpr int firstInterior = firstDistance, lastInterior = lastDistance;
 
@@ -96,15 +99,119 @@ struct WindowProblem : Base {
   };
 };
 
+/// The same, where visible scores also have a bias that depends on the distance and the head. The window is the
+/// interior of the function.
+template <class Base, int before, int after>
+struct BiasProblem : Base {
+  struct Score {
+    static constexpr bool exists = true, onlyHides = false, returnsDerivative = false;
+    static constexpr bool interiorIsScore = false, interiorIsGeneral = false;
+    static constexpr int firstDistance = Base::isCausal && after > 0 ? 0 : -after, lastDistance = before;
+    static constexpr int firstInterior = firstDistance, lastInterior = lastDistance;
+
+    float compute(float score, int batch, int head, int query, int key) const {
+      const bool isVisible = query - key <= before && query - key >= -after;
+      return isVisible ? computeInterior(score, batch, head, query, key) : -infinity();
+    }
+    float computeInterior(float score, int /*batch*/, int head, int query, int key) const {
+      return score + 0.01f * static_cast<float>((head + 1) * (key - query));
+    }
+  };
+};
+
+/// The same with a score function that hides keys of other documents. Documents have 70 positions.
+template <class Base>
+struct DocumentProblem : Base {
+  struct Score {
+    static constexpr bool exists = true, onlyHides = true, returnsDerivative = false;
+    static constexpr bool interiorIsScore = false, interiorIsGeneral = true;
+    static constexpr int firstDistance = Base::isCausal ? 0 : 1 - Base::keys, lastDistance = Base::queries - 1;
+    static constexpr int firstInterior = firstDistance, lastInterior = lastDistance;
+
+    float compute(float dot, int /*batch*/, int /*head*/, int query, int key) const {
+      // Functions read tables at existing pairs only.
+      if (query >= Base::queries || key >= Base::keys)
+        return NAN;
+      return query / 70 == key / 70 ? dot : -infinity();
+    }
+  };
+};
+
+/// The same with a soft cap, whose derivative is not 1, of the scores of a window. `returnsTheDerivative` is true in
+/// gradients.
+template <class Base, int before, int after, bool returnsTheDerivative>
+struct CapProblem : Base {
+  struct Score {
+    static constexpr bool exists = true, onlyHides = false, returnsDerivative = returnsTheDerivative;
+    static constexpr bool interiorIsScore = false, interiorIsGeneral = false;
+    static constexpr int firstDistance = Base::isCausal && after > 0 ? 0 : -after, lastDistance = before;
+    static constexpr int firstInterior = firstDistance, lastInterior = lastDistance;
+
+    float compute(float score, int batch, int head, int query, int key, float &derivative) const {
+      if (query - key <= before && query - key >= -after)
+        return computeInterior(score, batch, head, query, key, derivative);
+      derivative = 0;
+      return -infinity();
+    }
+    float computeInterior(float score, int /*batch*/, int /*head*/, int /*query*/, int /*key*/,
+                          float &derivative) const {
+      const float tangent = std::tanh(score / 2);
+      derivative = 1 - tangent * tangent;
+      return 2 * tangent;
+    }
+    float compute(float score, int batch, int head, int query, int key) const {
+      float derivative;
+      return compute(score, batch, head, query, key, derivative);
+    }
+    float computeInterior(float score, int batch, int head, int query, int key) const {
+      float derivative;
+      return computeInterior(score, batch, head, query, key, derivative);
+    }
+  };
+};
+
+/// The same with a score function that is a fourth of the scaled score.
+template <class Base>
+struct QuarterProblem : Base {
+  struct Score {
+    static constexpr bool exists = true, onlyHides = false, returnsDerivative = true;
+    static constexpr bool interiorIsScore = false, interiorIsGeneral = true;
+    static constexpr int firstDistance = Base::isCausal ? 0 : 1 - Base::keys, lastDistance = Base::queries - 1;
+    static constexpr int firstInterior = firstDistance, lastInterior = lastDistance;
+
+    float compute(float score, int /*batch*/, int /*head*/, int /*query*/, int /*key*/, float &derivative) const {
+      derivative = 0.25f;
+      return score / 4;
+    }
+  };
+};
+
 /// Returns whether a query sees a key.
 template <class Problem>
 bool isVisible(int query, int key) {
   if (key >= Problem::keys || (Problem::isCausal && key > query))
     return false;
-  if constexpr (ScoreOf<Problem>::exists)
-    return query - key >= ScoreOf<Problem>::firstDistance && query - key <= ScoreOf<Problem>::lastDistance;
+  [[maybe_unused]] float derivative;
+  if constexpr (ScoreOf<Problem>::returnsDerivative)
+    return typename Problem::Score().compute(0, /*batch=*/0, /*head=*/0, query, key, derivative) != -infinity();
+  else if constexpr (ScoreOf<Problem>::exists)
+    return typename Problem::Score().compute(0, /*batch=*/0, /*head=*/0, query, key) != -infinity();
   else
     return true;
+}
+/// Returns the score of a pair that is visible, from its scaled q · k, and the derivative.
+template <class Problem>
+std::pair<double, double> getScore(double scaled, int batch, int head, int query, int key) {
+  const auto dot = static_cast<float>(scaled);
+  if constexpr (ScoreOf<Problem>::returnsDerivative) {
+    float derivative = NAN;
+    const float score = typename Problem::Score().compute(dot, batch, head, query, key, derivative);
+    return {score, derivative};
+  } else if constexpr (ScoreOf<Problem>::exists) {
+    return {typename Problem::Score().compute(dot, batch, head, query, key), 1};
+  } else {
+    return {scaled, 1};
+  }
 }
 
 #endif // CS336_TEST_RUNTIME_WARPGROUPTEXT_H

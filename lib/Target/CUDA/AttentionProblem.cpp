@@ -125,8 +125,8 @@ std::optional<unsigned> AttentionProblem::getOperand(StringRef role) const {
   return llvm::find_if(roles, [&](const Role &each) { return each.name == role; })->operand;
 }
 
-std::string AttentionProblem::getArguments(const DeviceKernel &kernel, ArrayRef<StringRef> names,
-                                           StringRef last) const {
+std::string AttentionProblem::getArguments(const DeviceKernel &kernel, ArrayRef<StringRef> names, StringRef last,
+                                           bool takesScore) const {
   SmallVector<std::string> arguments;
   for (StringRef name : names) {
     std::optional<unsigned> operand = getOperand(name);
@@ -134,7 +134,7 @@ std::string AttentionProblem::getArguments(const DeviceKernel &kernel, ArrayRef<
   }
   if (!last.empty())
     arguments.push_back(last.str());
-  if (score)
+  if (score && takesScore)
     arguments.push_back(score->getInitializer(kernel));
   return llvm::join(arguments, ", ");
 }

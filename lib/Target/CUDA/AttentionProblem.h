@@ -36,10 +36,10 @@ struct AttentionProblem {
 
   /// Returns the kernel's operand for a role; not set for a result that the kernel does not have.
   std::optional<unsigned> getOperand(llvm::StringRef role) const;
-  /// Returns the text of the parameters of these roles, of `last` if it is not empty, and of the score function if
-  /// there is one.
-  std::string getArguments(const DeviceKernel &kernel, llvm::ArrayRef<llvm::StringRef> names,
-                           llvm::StringRef last = "") const;
+  /// Returns the text of the parameters of these roles, of `last` if it is not empty, and, if `takesScore`, of the
+  /// score function if there is one.
+  std::string getArguments(const DeviceKernel &kernel, llvm::ArrayRef<llvm::StringRef> names, llvm::StringRef last = "",
+                           bool takesScore = true) const;
   /// Writes the structure that describes the problem to the templates of runtime/kernels.
   void emit(llvm::raw_ostream &os, const DeviceKernel &kernel, llvm::StringRef name) const;
 

@@ -49,16 +49,21 @@ std::string WarpgroupAttentionKernel::describe() const {
                     "; then ");
 }
 
+WarpgroupTiles WarpgroupAttentionKernel::chooseTiles(AttentionStage stage) const {
+  return WarpgroupTiles::choose(stage, problem.sizes, problem.score.has_value(),
+                                problem.score && !problem.score->distances.onlyShifts);
+}
+
 void WarpgroupAttentionKernel::addForward() {
-  auto tiles = WarpgroupTiles::choose(AttentionStage::Forward, problem.sizes);
+  WarpgroupTiles tiles = chooseTiles(AttentionStage::Forward);
   int64_t own = tiles.getRowsPerBlock(), streamed = tiles.getStreamedRows();
   add(makeFunction("", tiles, 0), {{"Query", own}, {"Key", streamed}, {"Value", streamed}, {"Output", stored}},
       {"LogSumExp"});
 }
 
 void WarpgroupAttentionKernel::addTwoPasses() {
-  auto queries = WarpgroupTiles::choose(AttentionStage::BackwardQueries, problem.sizes);
-  auto keys = WarpgroupTiles::choose(AttentionStage::BackwardKeys, problem.sizes);
+  WarpgroupTiles queries = chooseTiles(AttentionStage::BackwardQueries);
+  WarpgroupTiles keys = chooseTiles(AttentionStage::BackwardKeys);
   int64_t padded = queries.getPaddedQueries();
   workspaceBytes = problem.sizes.batches * problem.sizes.queryHeads * padded * 2 * sizeof(float);
   add(makeFunction("_queries", queries, padded),
@@ -95,7 +100,7 @@ WarpgroupAttentionKernel::Function WarpgroupAttentionKernel::makeFunction(String
 }
 
 void WarpgroupAttentionKernel::addOnePass() {
-  const WarpgroupGradientTiles tiles(problem.sizes);
+  const WarpgroupGradientTiles tiles(problem.sizes, /*hasScoreFunction=*/problem.score.has_value());
   constexpr int64_t queries = WarpgroupGradientTiles::queriesPerTile, keys = WarpgroupGradientTiles::keysPerTile;
   workspaceBytes = tiles.getWorkspaceBytes();
   leftTransposedColumns = tiles.getLeftTransposedColumns();
@@ -110,7 +115,7 @@ void WarpgroupAttentionKernel::addOnePass() {
        equals("blocks", tiles.getPrepareBlocks()),
        {},
        ""},
-      {}, {"Key", "Output", "OutputGradient", "LogSumExp"}, "workspace");
+      {}, {"Key", "Output", "OutputGradient", "LogSumExp"}, "workspace", /*takesScore=*/false);
   add({{kernel.name + "_sums", std::min(tiles.getKeyTiles(), multiprocessors), WarpgroupGradientTiles::sumsThreads,
         tiles.getSumsSharedBytes()},
        "128 keys per block of 3 warpgroups and one for copies, queries in tiles of 64, by wgmma",
@@ -133,11 +138,11 @@ void WarpgroupAttentionKernel::addOnePass() {
        equals("blocks", tiles.getRoundBlocks()) + " && " + equals("sharedBytes", tiles.getRoundSharedBytes()),
        {},
        ""},
-      {{"QueryGradient", stored}}, {}, "workspace");
+      {{"QueryGradient", stored}}, {}, "workspace", /*takesScore=*/false);
 }
 
 void WarpgroupAttentionKernel::add(Function function, ArrayRef<RoleMap> maps, ArrayRef<StringRef> pointers,
-                                   StringRef last) {
+                                   StringRef last, bool takesScore) {
   SmallVector<std::string> arguments;
   for (const RoleMap &map : maps) {
     std::optional<unsigned> operand = problem.getOperand(map.role);
@@ -150,7 +155,7 @@ void WarpgroupAttentionKernel::add(Function function, ArrayRef<RoleMap> maps, Ar
     function.mapNames.push_back(name);
     arguments.push_back("&" + name);
   }
-  std::string rest = problem.getArguments(kernel, pointers, last);
+  std::string rest = problem.getArguments(kernel, pointers, last, takesScore);
   if (!rest.empty())
     arguments.push_back(rest);
   function.arguments = llvm::join(arguments, ", ");

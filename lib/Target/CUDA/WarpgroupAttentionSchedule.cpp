@@ -10,7 +10,8 @@
 // instances of the templates of runtime/kernels/warpgroup_attention_*.cuh and warpgroup_gradient_*.cuh.
 //
 // The gradient has a parameter: `passes = 2` for one function that computes dQ and one that computes dK and dV, or
-// `passes = 1` for a function that computes the probabilities once.
+// `passes = 1` for a function that computes the probabilities once. The latter takes score functions whose derivative
+// is 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,24 +59,34 @@ static bool isLong(const AttentionProblem &problem) {
          problem.sizes.keys >= (problem.isBackward ? backwardRows : forwardRows);
 }
 
+/// Returns the legal numbers of passes of a gradient, with the one first that is known to be faster.
+static SmallVector<Passes, 2> getLegalPasses(const AttentionProblem &problem) {
+  // Sums of dQ are not made for nothing, and one pass does not multiply by derivatives.
+  if (!problem.getOperand("QueryGradient") || (problem.score && !problem.score->distances.onlyShifts))
+    return {Passes::Two};
+  if (WarpgroupGradientTiles::isFaster(problem.sizes))
+    return {Passes::One, Passes::Two};
+  return {Passes::Two, Passes::One};
+}
+
 /// Returns how often the gradient computes the probabilities: as the kernel's parameters select, or else what is known
 /// to be faster. Fails with the legal parameters in `whyNot`.
 static FailureOr<Passes> choosePasses(const DeviceKernel &kernel, const AttentionProblem &problem,
                                       std::string &whyNot) {
-  // Sums of dQ are not made for nothing.
-  bool canDoInOne = problem.isBackward && problem.getOperand("QueryGradient").has_value();
-  if (!kernel.parameters || !problem.isBackward)
-    return canDoInOne && WarpgroupGradientTiles::isFaster(problem.sizes) ? Passes::One : Passes::Two;
+  if (!problem.isBackward)
+    return Passes::Two;
+  SmallVector<Passes, 2> legal = getLegalPasses(problem);
+  if (!kernel.parameters)
+    return legal.front();
   MLIRContext *context = problem.element.getContext();
-  for (Passes passes : {Passes::One, Passes::Two})
-    if ((passes == Passes::Two || canDoInOne) &&
-        kernel.parameters == WarpgroupAttentionKernel::getParameters(passes, context))
+  for (Passes passes : legal)
+    if (kernel.parameters == WarpgroupAttentionKernel::getParameters(passes, context))
       return passes;
+  llvm::sort(legal);
   llvm::raw_string_ostream os(whyNot);
   os << "selects " << kernel.parameters << ", and the legal parameters are ";
-  if (canDoInOne)
-    os << WarpgroupAttentionKernel::getParameters(Passes::One, context) << " and ";
-  os << WarpgroupAttentionKernel::getParameters(Passes::Two, context);
+  llvm::interleave(
+      legal, os, [&](Passes passes) { os << WarpgroupAttentionKernel::getParameters(passes, context); }, " and ");
   return failure();
 }
 
@@ -85,8 +96,6 @@ std::unique_ptr<ScheduledKernel> WarpgroupAttentionSchedule::schedule(const Devi
   if (failed(problem))
     return nullptr;
   whyNot = WarpgroupTiles::whyNone(problem->sizes, problem->element);
-  if (whyNot.empty() && problem->score && problem->isBackward)
-    whyNot = "is the gradient of an attention with a score function";
   if (whyNot.empty())
     whyNot = whyNotMapped(kernel, *problem);
   if (whyNot.empty() && !isLong(*problem))

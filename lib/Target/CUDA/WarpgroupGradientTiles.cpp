@@ -28,8 +28,8 @@ static int64_t chooseHeadsPerGroup(const AttentionSizes &sizes) {
 
 // Measured on an H200 (docs/Rationale/AttentionByWarpgroups.md). The limits are shared memory, and 208 registers per
 // thread for dK and dV.
-WarpgroupGradientTiles::WarpgroupGradientTiles(const AttentionSizes &sizes)
-    : sizes(sizes), headsPerGroup(chooseHeadsPerGroup(sizes)) {
+WarpgroupGradientTiles::WarpgroupGradientTiles(const AttentionSizes &sizes, bool hasScoreFunction)
+    : sizes(sizes), hasScoreFunction(hasScoreFunction), headsPerGroup(chooseHeadsPerGroup(sizes)) {
   bool isNarrow = sizes.headDim <= slabColumns;
   queryStages = isNarrow ? 4 : 2;
   slopeStages = isNarrow ? 2 : 1;
@@ -61,7 +61,9 @@ int64_t WarpgroupGradientTiles::getSumsSharedBytes() const {
   int64_t tiles = 3 * getTileBytes(keysPerTile) + queryStages * 2 * getTileBytes(queriesPerTile) +
                   slopeStages * keysPerTile * queriesPerTile * 2 + sumStages * queriesPerTile * slabColumns * 4;
   int64_t statistics = queryStages * 2 * queriesPerTile * 4;
-  return tiles + statistics + keyBarriers + ring * (queryStages + slopeStages + sumStages) + alignment;
+  // The first key, and per stage the number of the tile of queries.
+  int64_t positions = hasScoreFunction ? 4 + 4 * queryStages : 0;
+  return tiles + statistics + keyBarriers + ring * (queryStages + slopeStages + sumStages) + positions + alignment;
 }
 
 int64_t WarpgroupGradientTiles::getRoundSharedBytes() const { return getTileBytes(queriesPerTile) + 1024; }

@@ -20,7 +20,7 @@ public:
   static constexpr int64_t keysPerTile = 128, queriesPerTile = 64;
 
   /// Returns the fastest known sizes. The head_dim is one for which WarpgroupTiles fit.
-  explicit WarpgroupGradientTiles(const AttentionSizes &sizes);
+  WarpgroupGradientTiles(const AttentionSizes &sizes, bool hasScoreFunction);
 
   /// Returns whether this is faster than one function for dQ and one for dK and dV.
   static bool isFaster(const AttentionSizes &sizes);
@@ -48,6 +48,7 @@ public:
 
 private:
   AttentionSizes sizes;
+  bool hasScoreFunction;
   /// Heads that are computed at the same time.
   int64_t headsPerGroup;
   /// Tiles in shared memory: of queries with their gradients, of dS, and of dQ.

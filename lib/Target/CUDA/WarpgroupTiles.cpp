@@ -24,7 +24,8 @@ std::string WarpgroupTiles::whyNone(const AttentionSizes &sizes, Type element) {
 
 // Measured on an H200 (docs/Rationale/AttentionOnHopper.md). The limits are registers: at most 240 per thread with two
 // computing warpgroups, and 160 with three.
-WarpgroupTiles WarpgroupTiles::choose(AttentionStage stage, const AttentionSizes &sizes) {
+WarpgroupTiles WarpgroupTiles::choose(AttentionStage stage, const AttentionSizes &sizes, bool hasScoreFunction,
+                                      bool hasDerivatives) {
   bool isNarrow = sizes.headDim <= slabColumns;
   switch (stage) {
   case AttentionStage::Forward: {
@@ -32,11 +33,20 @@ WarpgroupTiles WarpgroupTiles::choose(AttentionStage stage, const AttentionSizes
     constexpr int64_t manyQueries = 4096;
     return {stage, sizes, isNarrow && sizes.queries >= manyQueries ? 3 : 2, 128, 2, 2};
   }
-  case AttentionStage::BackwardQueries:
+  case AttentionStage::BackwardQueries: {
+    // Derivatives take as many registers as scores. The mean of keys is computed from up to 76 rows of a tile if a head
+    // has 40 columns, and from at most 64 if it has more.
+    constexpr int64_t maxMedium = 96;
+    bool isWide = sizes.headDim > maxMedium;
+    if (hasDerivatives)
+      return {stage, sizes, 2, isWide ? 48 : sizes.headDim > minHeadDim ? 64 : 80, 3, 2};
+    if (hasScoreFunction)
+      return {stage, sizes, 2, isWide ? 64 : 96, 3, 2};
     return {stage, sizes, 2, isNarrow ? 128 : 96, 3, 2};
+  }
   case AttentionStage::BackwardKeys: {
     constexpr int64_t maxOverlapped = 96;
-    return {stage, sizes, 2, 64, isNarrow ? 4 : 3, 0, sizes.headDim <= maxOverlapped};
+    return {stage, sizes, 2, 64, isNarrow ? 4 : 3, 0, sizes.headDim <= maxOverlapped && !hasDerivatives};
   }
   }
   llvm_unreachable("unknown stage of attention");

@@ -26,8 +26,10 @@ public:
   /// The reason why no tiles fit, which completes the sentence "it …"; empty if some fit.
   static std::string whyNone(const AttentionSizes &sizes, mlir::Type element);
 
-  /// Returns the fastest known tile sizes.
-  static WarpgroupTiles choose(AttentionStage stage, const AttentionSizes &sizes);
+  /// Returns the fastest known tile sizes. For score functions, `hasDerivatives` is true if the gradient multiplies by
+  /// derivatives.
+  static WarpgroupTiles choose(AttentionStage stage, const AttentionSizes &sizes, bool hasScoreFunction,
+                               bool hasDerivatives);
 
   /// Rows of the tile that a block computes, and of the tiles that it streams.
   int64_t getRowsPerBlock() const { return rows * warpgroups; }

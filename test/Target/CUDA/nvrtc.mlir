@@ -9,6 +9,8 @@
 // RUN: cs336-translate --emit-cuda --require-all %S/plain-attention.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=PLAIN --implicit-check-not=spilled
 // RUN: sed 's/ARCH/sm_90a/' %S/warpgroup-attention.mlir | cs336-translate --emit-cuda --require-all - | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=WARPGROUP --implicit-check-not=spilled --implicit-check-not=serialised
 // RUN: cs336-translate --emit-cuda --require-all %S/warpgroup-gradient.mlir | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=GRADIENT --implicit-check-not=spilled --implicit-check-not=serialised
+// RUN: cs336-translate --emit-cuda --require-all %S/warpgroup-gradient-scores.mlir | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=GRADIENT-SCORES --implicit-check-not=spilled --implicit-check-not=serialised
+// RUN: cs336-opt --cuda-select-schedules=arch=sm_90a --mlir-print-debuginfo=false %S/warpgroup-gradient-scores.mlir | sed 's/passes = 1/passes = 2/' | cs336-translate --emit-cuda --require-all | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=TWO-PASSES --implicit-check-not=spilled --implicit-check-not=serialised
 // RUN: cs336-translate --emit-cuda --require-all %S/warpgroup-gradient-sizes.mlir | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=SIZES --implicit-check-not=spilled --implicit-check-not=serialised
 // RUN: cs336-nvrtc-check --arch sm_90a < %S/Inputs/serialised.cu | FileCheck %s --check-prefix=SERIALISED
 // SERIALISED: waits: {{[0-9]+}} registers, serialised matmuls
@@ -53,4 +55,6 @@
 
 // GRADIENT: sm_90a: 13 kernels
 
+// GRADIENT-SCORES: sm_90a: 18 kernels
+// TWO-PASSES: sm_90a: 16 kernels
 // SIZES: sm_90a: 24 kernels
