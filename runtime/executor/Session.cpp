@@ -470,6 +470,16 @@ absl::Status Session::StopTools() {
   return impl_->device().StopTools();
 }
 
+absl::Status Session::GateRuns(absl::Duration limit) {
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
+  if (limit < absl::ZeroDuration() || limit > kMaxGateLimit)
+    return absl::InvalidArgumentError(absl::StrCat("the limit of gated runs is ", absl::FormatDuration(limit),
+                                                   ", must be from 0 to ", absl::FormatDuration(kMaxGateLimit)));
+  impl_->device().GateRuns(limit);
+  return absl::OkStatus();
+}
+
 absl::Status Session::Synchronize() {
   Call call(*impl_);
   CS336_RETURN_IF_ERROR(call.status());

@@ -109,6 +109,7 @@ void CudaSessionFixture::TearDown() {
   EXPECT_THAT(fake.pinned, ::testing::IsEmpty());
   EXPECT_EQ(fake.objects, 0);
   EXPECT_EQ(fake.contexts_pushed, 0);
+  EXPECT_EQ(fake.calls_from_host_functions, 0);
 }
 
 absl::StatusOr<std::unique_ptr<Session>> CudaSessionFixture::Create(const ProgramBuilder &program,

@@ -32,6 +32,24 @@ TEST_F(NcclGroupTest, CollectivesRunOnAnotherStream) {
   EXPECT_EQ(nccl.aborted, 0);
 }
 
+/// The collectives, and the waits that look for their progress, only start later.
+TEST_F(NcclGroupTest, GatedRunsExchangeData) {
+  for (bool use_graphs : {true, false}) {
+    auto session = CreateRank(TwoRankProgram(), use_graphs);
+    ASSERT_TRUE(session.ok()) << session.status();
+    ASSERT_TRUE((*session)->GateRuns(absl::Seconds(20)).ok());
+    int gates = fake.host_functions;
+    absl::Time begin = absl::Now();
+    for (int run = 0; run != 2; ++run)
+      ASSERT_TRUE(Run(**session).ok());
+    EXPECT_THAT(Row(**session, "total", 2), ElementsAre(0, 2, 4, 6));
+    EXPECT_THAT(Row(**session, "whole", 5), ElementsAre(0, 2, 4, 6));
+    EXPECT_LT(absl::Now() - begin, absl::Seconds(10));
+    EXPECT_EQ(fake.host_functions, gates + 2);
+  }
+  EXPECT_EQ(nccl.aborted, 0);
+}
+
 TEST_F(NcclGroupTest, TheCommunicatorDoesNotBlock) {
   ASSERT_TRUE(CreateRank(TwoRankProgram()).ok());
   EXPECT_EQ(nccl.blocking, 0);

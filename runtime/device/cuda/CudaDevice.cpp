@@ -15,6 +15,7 @@
 #include "device/cuda/CudaGraph.h"
 #include "device/cuda/CudaInputFeed.h"
 #include "device/cuda/CudaLaunch.h"
+#include "device/cuda/LaunchGate.h"
 #include "device/cuda/NcclCollective.h"
 #include "device/cuda/PeerCollective.h"
 #include "device/cuda/StreamSequence.h"
@@ -62,6 +63,26 @@ public:
 private:
   const CudaContext &context_;
   const CudaEvent &event_;
+};
+
+/// A run that the device may begin only when all of it is enqueued.
+class GatedSequence : public PreparedCommand {
+public:
+  /// The references must stay valid. `limit` is read by each execution; 0 stands for no gate.
+  GatedSequence(const CudaContext &context, const absl::Duration &limit, std::unique_ptr<PreparedCommand> run)
+      : context_(context), limit_(limit), run_(std::move(run)) {}
+
+  absl::Status Execute() override {
+    if (limit_ == absl::ZeroDuration())
+      return run_->Execute();
+    CS336_ASSIGN_OR_RETURN(LaunchGate gate, LaunchGate::Close(context_, limit_));
+    return run_->Execute();
+  }
+
+private:
+  const CudaContext &context_;
+  const absl::Duration &limit_;
+  std::unique_ptr<PreparedCommand> run_;
 };
 
 /// A run of one rank, whose collectives are expected to end.
@@ -242,6 +263,8 @@ CudaDevice::PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> c
   } else {
     run = std::make_unique<CommandList>(*context_, std::move(sequence), before, after);
   }
+  // The run records its events itself, thus behind the gate.
+  run = std::make_unique<GatedSequence>(*context_, gate_limit_, std::move(run));
   return group_ ? std::make_unique<RankSequence>(*group_, infos, std::move(run)) : std::move(run);
 }
 

@@ -19,6 +19,7 @@
 #include "device/cuda/NcclGroup.h"
 #include "device/cuda/PeerGroup.h"
 
+#include "absl/time/time.h"
 #include "absl/types/optional.h"
 
 #include <cstdint>
@@ -76,6 +77,7 @@ public:
   absl::Status Synchronize() override;
   absl::Status StartTools() override;
   absl::Status StopTools() override;
+  void GateRuns(absl::Duration limit) override { gate_limit_ = limit; }
   absl::Status BeginRun() override;
   void EndRun() override;
 
@@ -96,6 +98,7 @@ private:
   CudaKernels kernels_;
   std::unique_ptr<CublasLt> cublaslt_; // Loaded for the first GEMM.
   absl::optional<CurrentContext> run_;
+  absl::Duration gate_limit_; // 0 unless runs are gated.
 };
 
 } // namespace cs336::runtime

@@ -125,6 +125,7 @@ public:
   Function<decltype(cuStreamSynchronize)> StreamSynchronize{*this, "cuStreamSynchronize"};
   Function<decltype(cuStreamQuery)> StreamQuery{*this, "cuStreamQuery"};
   Function<decltype(cuStreamWaitEvent)> StreamWaitEvent{*this, "cuStreamWaitEvent"};
+  Function<decltype(cuLaunchHostFunc)> LaunchHostFunc{*this, "cuLaunchHostFunc"};
   Function<decltype(cuStreamBeginCapture)> StreamBeginCapture{*this, "cuStreamBeginCapture"};
   Function<decltype(cuStreamEndCapture)> StreamEndCapture{*this, "cuStreamEndCapture"};
   Function<decltype(cuEventCreate)> EventCreate{*this, "cuEventCreate"};

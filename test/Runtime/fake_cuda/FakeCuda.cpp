@@ -7,6 +7,8 @@
 
 #include "fake_cuda/FakeCuda.h"
 
+#include "fake_cuda/WorkQueue.h"
+
 #include <cstdlib>
 #include <cstring>
 #include <cuda.h>
@@ -20,6 +22,7 @@
 
 using cs336::runtime::testing::FakeCuda;
 using cs336::runtime::testing::TheFakeCuda;
+using cs336::runtime::testing::WorkQueue;
 
 using Work = std::function<void()>;
 
@@ -39,6 +42,7 @@ struct CUevent_st {
   CUstream stream = nullptr; // Whose work it follows.
   CUgraph capture = nullptr; // The capture of that stream then.
   bool is_of_graph = false;  // A node of a graph records it.
+  int host_functions = 0;    // Enqueued before it.
 };
 struct CUmod_st {};
 struct CUfunc_st {
@@ -198,13 +202,27 @@ CUresult Enqueue(CUstream stream, Work work) {
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     stream->capture->nodes.push_back(std::move(work));
     stream->is_joined = false;
-  } else if (!TheFakeCuda().faulted && !TheFakeCuda().drops_work) {
-    work();
+    return CUDA_SUCCESS;
   }
+  if (!TheFakeCuda().drops_work) {
+    Work run = [work = std::move(work)] {
+      if (!TheFakeCuda().faulted)
+        work();
+    };
+    if (!WorkQueue::Get().AddBehind(run))
+      run();
+  }
+  if (TheFakeCuda().at_enqueue)
+    TheFakeCuda().at_enqueue();
   return CUDA_SUCCESS;
 }
 
 CUresult State() { return TheFakeCuda().faulted ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS; }
+CUresult StateAfterWork() {
+  WorkQueue::Get().WaitUntilDone();
+  return State();
+}
+bool IsBusy() { return TheFakeCuda().is_busy || !WorkQueue::Get().IsDone(); }
 
 template <typename T>
 CUresult Make(T **handle, T value = {}) {
@@ -372,8 +390,8 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned, int priority) {
   return Make(stream);
 }
 CUresult cuStreamDestroy(CUstream stream) { return Destroy(stream); }
-CUresult cuStreamSynchronize(CUstream) { return State(); }
-CUresult cuStreamQuery(CUstream) { return TheFakeCuda().is_busy ? CUDA_ERROR_NOT_READY : State(); }
+CUresult cuStreamSynchronize(CUstream) { return StateAfterWork(); }
+CUresult cuStreamQuery(CUstream) { return IsBusy() ? CUDA_ERROR_NOT_READY : State(); }
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   if (event->in_default_stream && TheFakeCuda().default_stream_work)
     std::exchange(TheFakeCuda().default_stream_work, nullptr)();
@@ -408,6 +426,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   event->stream = event->in_default_stream ? nullptr : stream;
   event->capture = event->stream ? stream->capture : nullptr;
   event->is_of_graph = false;
+  event->host_functions = TheFakeCuda().host_functions;
   return CUDA_SUCCESS;
 }
 CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
@@ -418,11 +437,25 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) 
   event->is_of_graph = true;
   return CUDA_SUCCESS;
 }
-CUresult cuEventSynchronize(CUevent) { return State(); }
-CUresult cuEventQuery(CUevent) { return TheFakeCuda().is_busy ? CUDA_ERROR_NOT_READY : State(); }
+CUresult cuEventSynchronize(CUevent) { return StateAfterWork(); }
+CUresult cuEventQuery(CUevent) { return IsBusy() ? CUDA_ERROR_NOT_READY : State(); }
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
   // Without the launch of the graph.
-  *milliseconds = start->is_of_graph && end->is_of_graph ? 1.25F : 1.5F;
+  *milliseconds = start->is_of_graph && end->is_of_graph
+                      ? 1.25F
+                      : 1.5F + 100 * static_cast<float>(end->host_functions - start->host_functions);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data) {
+  FakeCuda &fake = TheFakeCuda();
+  if (fake.contexts_pushed <= 0)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  if (stream->capture)
+    return CUDA_ERROR_NOT_SUPPORTED;
+  ++fake.host_functions;
+  if (!fake.faulted && !fake.drops_work)
+    WorkQueue::Get().Add([=] { function(data); });
   return CUDA_SUCCESS;
 }
 

@@ -11,7 +11,9 @@
 // host, captured work does not run, modules contain a few kernels of our own,
 // a capture includes the streams that wait for events of it and must be joined,
 // only the default stream makes others wait, and a fault stays with the
-// context, as on a GPU.
+// context, as on a GPU. Work is done when it is enqueued, except work behind a
+// host function, which waits for it. Between two events, a host function takes
+// 100 ms.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,19 +31,21 @@ struct CUstream_st;
 
 namespace cs336::runtime::testing {
 
-/// A boolean that several threads use, and that can be copied.
-class SharedFlag {
+/// A value that several threads use, and that can be copied.
+template <typename T>
+class Shared {
 public:
-  SharedFlag(bool value = false) : value_(value) {}
-  SharedFlag(const SharedFlag &other) : value_(other.value_.load()) {}
-  SharedFlag &operator=(const SharedFlag &other) {
+  Shared(T value = {}) : value_(value) {}
+  Shared(const Shared &other) : value_(other.value_.load()) {}
+  Shared &operator=(const Shared &other) {
     value_ = other.value_.load();
     return *this;
   }
-  operator bool() const { return value_; }
+  operator T() const { return value_; }
+  void operator++() { ++value_; }
 
 private:
-  std::atomic<bool> value_;
+  std::atomic<T> value_;
 };
 
 /// The simulated machine, and the work that the driver was given.
@@ -62,10 +66,13 @@ struct FakeCuda {
   std::map<void *, int64_t> pinned; // Bytes by address.
   int allocations = 0;
   int contexts_pushed = 0; // Minus those popped.
-  int kernels_run = 0, graphs_launched = 0, objects = 0;
+  int graphs_launched = 0, objects = 0;
+  Shared<int> kernels_run;
+  int host_functions = 0;                // Enqueued so far.
+  Shared<int> calls_from_host_functions; // Each fails, as CUDA forbids them.
   int tensor_maps_encoded = 0;
   unsigned cluster = 0; // Blocks per cluster of the last kernel that was enqueued.
-  bool faulted = false;
+  Shared<bool> faulted;
   /// When tools were told to begin and to end recording: "start after 2 kernels".
   std::vector<std::string> recorded;
 
@@ -80,8 +87,10 @@ struct FakeCuda {
   /// stream waits for that stream.
   std::function<void()> default_stream_work;
   /// The device does not get done, like one that waits for another rank forever.
-  SharedFlag is_busy;
+  Shared<bool> is_busy;
   bool drops_work = false; // Work that is enqueued does not run.
+  /// Called by the thread that enqueues work, after each piece outside of a capture.
+  std::function<void()> at_enqueue;
   /// Does what other ranks have done when a barrier of ranks is reached. Its argument counts the calls, from 1 on.
   std::function<void(int)> at_barrier;
   int barriers = 0;

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fake_cuda/FakeCuda.h"
+#include "fake_cuda/WorkQueue.h"
 
 #include <cuda.h>
 #include <map>
@@ -24,6 +25,7 @@ extern "C" CUresult cuProfilerStop();
 
 using cs336::runtime::testing::FakeCuda;
 using cs336::runtime::testing::TheFakeCuda;
+using cs336::runtime::testing::WorkQueue;
 
 namespace {
 
@@ -42,6 +44,10 @@ struct CountedFunction;
 template <typename... Args, CUresult (*function)(Args...)>
 struct CountedFunction<function> {
   static CUresult Call(Args... args) {
+    if (WorkQueue::IsThisThread()) {
+      ++TheFakeCuda().calls_from_host_functions;
+      return CUDA_ERROR_NOT_PERMITTED;
+    }
     if (!TheFakeCuda().Fails(name))
       return function(args...);
     if (IsRelease(name))
@@ -112,6 +118,7 @@ extern "C" CUresult cuGetProcAddress(const char *symbol, void **address, int ver
       Counted<cuStreamDestroy>("cuStreamDestroy"),
       Counted<cuStreamSynchronize>("cuStreamSynchronize"),
       Counted<cuStreamWaitEvent>("cuStreamWaitEvent"),
+      Counted<cuLaunchHostFunc>("cuLaunchHostFunc"),
       Counted<cuStreamBeginCapture>("cuStreamBeginCapture"),
       {"cuStreamEndCapture", reinterpret_cast<void *>(EndCapture)},
       Counted<cuEventCreate>("cuEventCreate"),

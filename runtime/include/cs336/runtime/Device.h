@@ -153,6 +153,10 @@ public:
   virtual absl::Status StartTools() { return absl::OkStatus(); }
   virtual absl::Status StopTools() { return absl::OkStatus(); }
 
+  /// Makes the execution of a sequence that was prepared by PrepareSequence() begin only when all of it is enqueued,
+  /// but at most `limit` later than it could. 0 ends this. Has no effect on a device whose sequences begin at once.
+  virtual void GateRuns(absl::Duration limit) {}
+
   /// Called before and after each run, on the thread that runs it.
   virtual absl::Status BeginRun() = 0;
   virtual void EndRun() = 0;

@@ -196,6 +196,15 @@ public:
   absl::Status StartTools();
   absl::Status StopTools();
 
+  /// The longest limit of GateRuns().
+  static constexpr absl::Duration kMaxGateLimit = absl::Minutes(1);
+  /// Makes a GPU begin each following run only when all of its commands are enqueued, so that a host which enqueues
+  /// them slowly, for example under a profiler, adds no gaps between kernels. The GPU waits for at most `limit`: a
+  /// launch of more commands than the driver queues would otherwise never return. A limit of 0 ends this. The wait is
+  /// not part of LastRunDuration(). Has no effect on runs with an observer, which wait for each command, and on the
+  /// CPU. Returns INVALID_ARGUMENT if the limit is negative or above kMaxGateLimit.
+  absl::Status GateRuns(absl::Duration limit);
+
   /// Returns an output of an entry's last run, or a named view of one, in host
   /// memory. The run itself copies outputs of at most 4 KiB, which stay valid
   /// until the next run of that entry. A larger output stays valid until the next
