@@ -7,6 +7,8 @@
 
 #include "cs336/Driver/Run/RunProfile.h"
 
+#include "CudaSessionFixture.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,6 +47,46 @@ TEST(RunProfileTest, NodesThatOverlapLeaveNothingIdle) {
   EXPECT_EQ(work.idleNanoseconds, 5);
   EXPECT_EQ(work.rangeNanoseconds, 110);
   EXPECT_EQ(summarizeGraphWork(makeTrace({})).rangeNanoseconds, 0);
+}
+
+/// A profiler that finds no kernels.
+class NoKernels : public runtime::KernelProfiler {
+public:
+  absl::Status Start() override { return absl::OkStatus(); }
+  absl::StatusOr<runtime::Trace> Stop() override { return runtime::Trace(); }
+};
+
+class RunProfilerTest : public runtime::testing::CudaSessionFixture {};
+
+TEST_F(RunProfilerTest, OnlyProfiledRunsBeginBehindAGate) {
+  std::unique_ptr<RunProfiler> profiler = RunProfiler::create(std::make_unique<NoKernels>());
+  auto session = Create(runtime::testing::OtherLibrary());
+  ASSERT_TRUE(session.ok()) << session.status();
+  auto countGates = [&](int runs) {
+    int before = fake.host_functions;
+    for (int run = 0; run < runs; ++run)
+      EXPECT_TRUE((*session)->Run("forward", {}, profiler->getObserver()).ok());
+    return fake.host_functions - before;
+  };
+  EXPECT_EQ(countGates(2), 0);
+  for (int profile = 0; profile < 2; ++profile) {
+    ASSERT_TRUE(profiler->start(**session).ok());
+    EXPECT_EQ(countGates(2), 2);
+    ASSERT_TRUE(profiler->stop(**session).ok());
+    EXPECT_EQ(countGates(2), 0);
+  }
+}
+
+TEST_F(RunProfilerTest, RunsAfterAFailedProfileHaveNoGate) {
+  std::unique_ptr<RunProfiler> profiler = RunProfiler::create(std::make_unique<NoKernels>());
+  auto session = Create(runtime::testing::OtherLibrary());
+  ASSERT_TRUE(session.ok()) << session.status();
+  ASSERT_TRUE(profiler->start(**session).ok());
+  fake.faulted = true;
+  EXPECT_FALSE(profiler->stop(**session).ok());
+  fake.faulted = false;
+  ASSERT_TRUE((*session)->Run("forward", {}).ok());
+  EXPECT_EQ(fake.host_functions, 0);
 }
 
 TEST(RunProfileTest, RowsAreByKeyAndPhase) {

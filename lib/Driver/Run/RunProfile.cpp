@@ -8,7 +8,6 @@
 #include "cs336/Driver/Run/RunProfile.h"
 
 #include "cs336/runtime/CudaInfo.h"
-#include "cs336/runtime/KernelProfiler.h"
 #include "cs336/runtime/TraceRecorder.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringRef.h"
@@ -38,6 +37,8 @@ private:
   runtime::TraceRecorder recorder;
 };
 
+/// Times the nodes of graphs. While it records, each run begins on the GPU only when its graph is enqueued: CUPTI makes
+/// enqueueing slower, and a short step would otherwise wait for the host between kernels.
 class GraphProfiler : public RunProfiler {
 public:
   explicit GraphProfiler(std::unique_ptr<runtime::KernelProfiler> profiler) : profiler(std::move(profiler)) {}
@@ -47,10 +48,15 @@ public:
   absl::Status start(runtime::Session &session) override {
     if (absl::Status status = session.Synchronize(); !status.ok())
       return status;
-    return profiler->Start();
+    if (absl::Status status = profiler->Start(); !status.ok())
+      return status;
+    return session.GateRuns(enqueueLimit);
   }
 
   absl::StatusOr<RunProfile> stop(runtime::Session &session) override {
+    // Also if the runs have failed, because the caller may go on with the session.
+    if (absl::Status status = session.GateRuns(absl::ZeroDuration()); !status.ok())
+      return status;
     if (absl::Status status = session.Synchronize(); !status.ok())
       return status;
     absl::StatusOr<runtime::Trace> trace = profiler->Stop();
@@ -61,6 +67,10 @@ public:
   }
 
 private:
+  /// The longest time that the GPU waits for the host in each run. A graph that the driver cannot queue as a whole is
+  /// held back this long, and then runs as without a gate.
+  static constexpr absl::Duration enqueueLimit = absl::Milliseconds(100);
+
   std::unique_ptr<runtime::KernelProfiler> profiler;
 };
 
@@ -81,7 +91,11 @@ absl::StatusOr<std::unique_ptr<RunProfiler>> RunProfiler::create(runtime::Device
         "commands were timed with events, one after the other and without graphs: ", profiler.status().message()));
   if (!profiler.ok())
     return profiler.status();
-  return std::make_unique<GraphProfiler>(*std::move(profiler));
+  return create(*std::move(profiler));
+}
+
+std::unique_ptr<RunProfiler> RunProfiler::create(std::unique_ptr<runtime::KernelProfiler> profiler) {
+  return std::make_unique<GraphProfiler>(std::move(profiler));
 }
 
 std::vector<RunProfile::Row> RunProfile::getRows(ProfileKey key) const {

@@ -9,6 +9,7 @@
 #define CS336_DRIVER_RUN_RUNPROFILE_H
 
 #include "cs336/Driver/Run/ProfileKey.h"
+#include "cs336/runtime/KernelProfiler.h"
 #include "cs336/runtime/RunObserver.h"
 #include "cs336/runtime/Session.h"
 #include "cs336/runtime/Trace.h"
@@ -63,13 +64,15 @@ public:
   /// another tool, commands are timed with events instead. Returns NOT_FOUND if there is no such device, ALREADY_EXISTS
   /// if the process has a profiler of kernels.
   static absl::StatusOr<std::unique_ptr<RunProfiler>> create(runtime::DeviceId device);
+  /// Records the graphs of a GPU with `profiler`, which must be older than the sessions to profile.
+  static std::unique_ptr<RunProfiler> create(std::unique_ptr<runtime::KernelProfiler> profiler);
   virtual ~RunProfiler();
 
   /// The observer that the runs must be given, or null.
   virtual runtime::RunObserver *getObserver() = 0;
   /// Call around the runs; `stop` waits for them. May be repeated: each profile begins at the last `start` before its
-  /// `stop`. Runs after a `stop` take as long as without a profiler. While a profiler of a GPU exists, another one
-  /// cannot be created.
+  /// `stop`. Between the two, a GPU begins a run only when all of it is enqueued (Session::GateRuns). Runs after a
+  /// `stop` take as long as without a profiler. While a profiler of a GPU exists, another one cannot be created.
   virtual absl::Status start(runtime::Session &session) = 0;
   virtual absl::StatusOr<RunProfile> stop(runtime::Session &session) = 0;
 };
