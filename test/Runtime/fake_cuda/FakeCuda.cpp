@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "fake_cuda/FakeCuda.h"
-
+#include "fake_cuda/PendingWork.h"
 #include "fake_cuda/WorkQueue.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <cuda.h>
@@ -20,7 +21,11 @@
 #include <utility>
 #include <vector>
 
+using cs336::runtime::testing::AreDone;
 using cs336::runtime::testing::FakeCuda;
+using cs336::runtime::testing::PendingWork;
+using cs336::runtime::testing::Piece;
+using cs336::runtime::testing::Pieces;
 using cs336::runtime::testing::TheFakeCuda;
 using cs336::runtime::testing::WorkQueue;
 
@@ -28,19 +33,23 @@ using Work = std::function<void()>;
 
 // The objects behind the driver's opaque handles.
 struct CUgraph_st {
-  std::vector<Work> nodes;
+  Pieces nodes;
 };
 struct CUgraphExec_st {
-  std::vector<Work> nodes;
+  Pieces nodes;
 };
 struct CUstream_st {
   CUgraph capture = nullptr;
-  bool is_joined = true; // False while work of a capture must still be waited for.
+  bool is_joined = true;   // False while work of a capture must still be waited for.
+  Pieces latest, captured; // What the next work follows, outside of a capture and in it.
+
+  Pieces &last() { return capture ? captured : latest; }
 };
 struct CUevent_st {
   bool in_default_stream = false;
   CUstream stream = nullptr; // Whose work it follows.
   CUgraph capture = nullptr; // The capture of that stream then.
+  Pieces last;               // What that stream's next work followed then.
   bool is_of_graph = false;  // A node of a graph records it.
   int host_functions = 0;    // Enqueued before it.
 };
@@ -50,6 +59,9 @@ struct CUfunc_st {
   void (*body)(void *const *operands);
   bool takes_structure = false; // Its only parameter is a structure of all pointers.
   size_t tensor_maps = 0;       // Parameters after the pointers.
+  /// A kernel that waits has a first part, and a condition for its body. Others have neither.
+  void (*begin)(void *const *operands) = nullptr;
+  bool (*may_go_on)(void *const *operands) = nullptr;
 
   /// The position of tensor map `index`, and of the end after the last one.
   /// Parameters begin 16 bytes after a multiple of 64 in the memory of a multiprocessor.
@@ -63,6 +75,11 @@ struct CUctx_st {};
 FakeCuda &cs336::runtime::testing::TheFakeCuda() {
   static FakeCuda fake;
   return fake;
+}
+
+std::recursive_mutex &cs336::runtime::testing::DriverMutex() {
+  static std::recursive_mutex mutex;
+  return mutex;
 }
 
 namespace {
@@ -138,15 +155,27 @@ void CheckBound(void *const *operands) {
   }
 }
 
-/// Same as the runtime's own kernel of this name, without the wait.
+uint64_t Number(void *const *operands, size_t index) { return *static_cast<uint64_t *>(operands[index]); }
+
+/// Returns a rank's signals of the barrier, then its number of calls.
+uint64_t *Signals(void *const *operands, uint64_t rank) {
+  CUdeviceptr block = Operand<uint64_t>(operands, 0)[rank];
+  return reinterpret_cast<uint64_t *>(ToHostUnified(block + Number(operands, 3)));
+}
+
+/// Together the same as the runtime's own kernel of this name.
+void SignalRanks(void *const *operands) {
+  uint64_t own = Number(operands, 1), ranks = Number(operands, 2);
+  uint64_t call = ++Signals(operands, own)[ranks];
+  for (uint64_t rank = 0; rank != ranks; ++rank)
+    Signals(operands, rank)[own] = call;
+}
+bool HaveSignalled(void *const *operands) {
+  uint64_t ranks = Number(operands, 2), *signals = Signals(operands, Number(operands, 1));
+  return std::all_of(signals, signals + ranks, [&](uint64_t call) { return call >= signals[ranks]; });
+}
 void Synchronise(void *const *operands) {
-  auto number = [&](size_t index) { return *static_cast<uint64_t *>(operands[index]); };
-  auto block = [&](uint64_t rank) {
-    return reinterpret_cast<uint64_t *>(ToHostUnified(Operand<uint64_t>(operands, 0)[rank] + number(3)));
-  };
-  uint64_t call = ++block(number(1))[number(2)];
-  for (uint64_t rank = 0; rank != number(2); ++rank)
-    block(rank)[number(1)] = call;
+  auto number = [&](size_t index) { return Number(operands, index); };
   if (number(5) != 0)
     __atomic_fetch_add(reinterpret_cast<int64_t *>(ToHostUnified(number(5))), 1, __ATOMIC_RELEASE);
   FakeCuda &fake = TheFakeCuda();
@@ -170,7 +199,7 @@ void ReducePeersMeanF32(void *const *operands) {
     }
 }
 
-/// Streams that take part in a capture.
+/// Streams that take part in captures.
 std::set<CUstream> &CapturingStreams() {
   static std::set<CUstream> streams;
   return streams;
@@ -186,43 +215,69 @@ std::map<std::string, CUfunc_st> &Functions() {
       {"advance",
        {1, [](void *const *operands) { __atomic_fetch_add(Operand<int64_t>(operands, 0), 1, __ATOMIC_RELEASE); }}},
       {"check_bound", {5, CheckBound}},
-      {"synchronise", {6, Synchronise}},
+      {"synchronise", {6, Synchronise, /*takes_structure=*/false, /*tensor_maps=*/0, SignalRanks, HaveSignalled}},
       {"reduce_peers_mean_f32", {5, ReducePeersMeanF32}},
       {"fault", {1, [](void *const *) { TheFakeCuda().faulted = true; }}},
   };
   return functions;
 }
 
-/// Does the work, or records it while the stream is captured.
-CUresult Enqueue(CUstream stream, Work work) {
-  if (TheFakeCuda().contexts_pushed <= 0)
-    return CUDA_ERROR_INVALID_CONTEXT;
-  if (stream->capture) {
-    if (TheFakeCuda().refuses_capture)
-      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    stream->capture->nodes.push_back(std::move(work));
-    stream->is_joined = false;
-    return CUDA_SUCCESS;
-  }
-  if (!TheFakeCuda().drops_work) {
-    Work run = [work = std::move(work)] {
+PendingWork &ThePendingWork() {
+  static PendingWork work;
+  return work;
+}
+
+/// Does the work now or later.
+void Start(const std::shared_ptr<Piece> &piece) {
+  if (TheFakeCuda().faulted || TheFakeCuda().drops_work) {
+    piece->is_done = true;
+  } else if (TheFakeCuda().delays_work) {
+    ThePendingWork().Add(piece);
+  } else {
+    Work run = [piece] {
       if (!TheFakeCuda().faulted)
-        work();
+        piece->Run();
     };
     if (!WorkQueue::Get().AddBehind(run))
       run();
   }
   if (TheFakeCuda().at_enqueue)
     TheFakeCuda().at_enqueue();
+}
+
+/// Does the work, or records it while the stream is captured.
+CUresult Enqueue(CUstream stream, Work work, std::function<bool()> is_ready = nullptr) {
+  if (TheFakeCuda().contexts_pushed <= 0)
+    return CUDA_ERROR_INVALID_CONTEXT;
+  if (stream->capture && TheFakeCuda().refuses_capture)
+    return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  Piece piece = {stream, std::move(work), std::move(is_ready), stream->last()};
+  stream->last() = {std::make_shared<Piece>(std::move(piece))};
+  if (stream->capture) {
+    stream->capture->nodes.push_back(stream->last().front());
+    stream->is_joined = false;
+  } else {
+    Start(stream->last().front());
+  }
   return CUDA_SUCCESS;
 }
 
 CUresult State() { return TheFakeCuda().faulted ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS; }
-CUresult StateAfterWork() {
+
+/// Waits until the pieces are done. Work of other threads cannot be enqueued meanwhile.
+CUresult Wait(const Pieces &pieces) {
   WorkQueue::Get().WaitUntilDone();
+  while (!TheFakeCuda().faulted && !AreDone(pieces))
+    if (ThePendingWork().Run(1) == 0)
+      return CUDA_ERROR_LAUNCH_TIMEOUT;
   return State();
 }
-bool IsBusy() { return TheFakeCuda().is_busy || !WorkQueue::Get().IsDone(); }
+CUresult Query(const Pieces &pieces) {
+  if (TheFakeCuda().is_busy || !WorkQueue::Get().IsDone())
+    return CUDA_ERROR_NOT_READY;
+  ThePendingWork().RunSome();
+  return !TheFakeCuda().faulted && !AreDone(pieces) ? CUDA_ERROR_NOT_READY : State();
+}
 
 template <typename T>
 CUresult Make(T **handle, T value = {}) {
@@ -374,6 +429,7 @@ CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream 
   // This much is also checked now for a captured copy.
   if (!IsReached(dst) || !IsReached(src))
     return CUDA_ERROR_INVALID_VALUE;
+  TheFakeCuda().copied_bytes[stream] += static_cast<int64_t>(bytes);
   return Enqueue(stream, [=] { std::memcpy(ToHostUnified(dst), ToHostUnified(src), bytes); });
 }
 CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char byte, size_t bytes, CUstream stream) {
@@ -390,8 +446,8 @@ CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned, int priority) {
   return Make(stream);
 }
 CUresult cuStreamDestroy(CUstream stream) { return Destroy(stream); }
-CUresult cuStreamSynchronize(CUstream) { return StateAfterWork(); }
-CUresult cuStreamQuery(CUstream) { return IsBusy() ? CUDA_ERROR_NOT_READY : State(); }
+CUresult cuStreamSynchronize(CUstream stream) { return Wait(stream->latest); }
+CUresult cuStreamQuery(CUstream stream) { return Query(stream->latest); }
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   if (event->in_default_stream && TheFakeCuda().default_stream_work)
     std::exchange(TheFakeCuda().default_stream_work, nullptr)();
@@ -404,18 +460,24 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
     CapturingStreams().insert(stream);
     event->stream->is_joined = true;
   }
+  if (event->capture == stream->capture)
+    stream->last().insert(stream->last().end(), event->last.begin(), event->last.end());
   return State();
 }
 CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
-  CapturingStreams() = {stream};
+  CapturingStreams().insert(stream);
   return Make(&stream->capture);
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
   *graph = stream->capture;
   bool are_joined = true;
-  for (CUstream each : std::exchange(CapturingStreams(), {})) {
+  for (CUstream each : std::set<CUstream>(CapturingStreams())) {
+    if (each->capture != *graph)
+      continue;
     are_joined = are_joined && (each == stream || each->is_joined);
     each->capture = nullptr;
+    each->captured.clear();
+    CapturingStreams().erase(each);
   }
   return are_joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
@@ -425,6 +487,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   event->in_default_stream = stream == CU_STREAM_LEGACY;
   event->stream = event->in_default_stream ? nullptr : stream;
   event->capture = event->stream ? stream->capture : nullptr;
+  event->last = event->stream ? stream->last() : Pieces();
   event->is_of_graph = false;
   event->host_functions = TheFakeCuda().host_functions;
   return CUDA_SUCCESS;
@@ -437,8 +500,8 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) 
   event->is_of_graph = true;
   return CUDA_SUCCESS;
 }
-CUresult cuEventSynchronize(CUevent) { return StateAfterWork(); }
-CUresult cuEventQuery(CUevent) { return IsBusy() ? CUDA_ERROR_NOT_READY : State(); }
+CUresult cuEventSynchronize(CUevent event) { return Wait(event->capture ? Pieces() : event->last); }
+CUresult cuEventQuery(CUevent event) { return Query(event->capture ? Pieces() : event->last); }
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
   // Without the launch of the graph.
   *milliseconds = start->is_of_graph && end->is_of_graph
@@ -475,10 +538,22 @@ CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph, unsigned lon
 }
 CUresult cuGraphUpload(CUgraphExec, CUstream) { return CUDA_SUCCESS; }
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
+  if (TheFakeCuda().contexts_pushed <= 0)
+    return CUDA_ERROR_INVALID_CONTEXT;
   ++TheFakeCuda().graphs_launched;
-  for (const Work &node : executable->nodes)
-    if (CUresult result = Enqueue(stream, node); result != CUDA_SUCCESS)
-      return result;
+  std::map<Piece *, std::shared_ptr<Piece>> copies; // By node.
+  Pieces last;
+  for (const auto &node : executable->nodes) {
+    auto copy = std::make_shared<Piece>(*node);
+    copy->after = stream->latest;
+    for (const auto &earlier : node->after)
+      copy->after.push_back(copies.at(earlier.get()));
+    copies[node.get()] = copy;
+    last.push_back(copy);
+    Start(copy);
+  }
+  if (!last.empty())
+    stream->latest = std::move(last);
   return CUDA_SUCCESS;
 }
 CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count) {
@@ -542,15 +617,27 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
   TheFakeCuda().cluster = cluster;
   std::vector<char> block(bytes);
   std::memcpy(block.data(), extra[1], bytes);
-  return Enqueue(config->hStream, [function, block]() mutable {
-    ++TheFakeCuda().kernels_run;
+  auto call = [function, block](auto *part) mutable {
     std::vector<void *> parameters;
     for (size_t i = 0; i != function->parameters; ++i)
       parameters.push_back(block.data() + 8 * i);
     for (size_t i = 0; i != function->tensor_maps; ++i)
       parameters.push_back(block.data() + function->MapOffset(i));
-    function->body(parameters.data());
-  });
+    return part(parameters.data());
+  };
+  std::function<bool()> is_ready;
+  if (function->begin) {
+    if (CUresult result = Enqueue(config->hStream, [=]() mutable { call(function->begin); }); result != CUDA_SUCCESS)
+      return result;
+    is_ready = [=]() mutable { return call(function->may_go_on); };
+  }
+  return Enqueue(
+      config->hStream,
+      [=]() mutable {
+        ++TheFakeCuda().kernels_run;
+        call(function->body);
+      },
+      is_ready);
 }
 CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned,
                         unsigned, CUstream stream, void **parameters, void **extra) {

@@ -11,9 +11,9 @@
 // host, captured work does not run, modules contain a few kernels of our own,
 // a capture includes the streams that wait for events of it and must be joined,
 // only the default stream makes others wait, and a fault stays with the
-// context, as on a GPU. Work is done when it is enqueued, except work behind a
-// host function, which waits for it. Between two events, a host function takes
-// 100 ms.
+// context, as on a GPU. Work is done when it is enqueued, unless a test delays
+// it, and except work behind a host function, which waits for it. Between two
+// events, a host function takes 100 ms.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,11 @@ struct FakeCuda {
   bool drops_work = false; // Work that is enqueued does not run.
   /// Called by the thread that enqueues work, after each piece outside of a capture.
   std::function<void()> at_enqueue;
+  /// Work runs later, in a random order that streams and events allow, and barriers of ranks wait for the ranks. For
+  /// sessions that are ranks of one group, each on its own thread. Otherwise barriers do not wait.
+  bool delays_work = false;
+  /// Bytes of copies within device memory, by stream.
+  std::map<CUstream_st *, int64_t> copied_bytes;
   /// Does what other ranks have done when a barrier of ranks is reached. Its argument counts the calls, from 1 on.
   std::function<void(int)> at_barrier;
   int barriers = 0;
@@ -100,6 +106,8 @@ struct FakeCuda {
 
 /// The driver of this process.
 FakeCuda &TheFakeCuda();
+/// Locked by the driver's calls, which ranks make at the same time.
+std::recursive_mutex &DriverMutex();
 
 /// Enqueues work of another library, and returns the CUresult. Addresses are those of the device:
 /// ToHostAddress() converts them.

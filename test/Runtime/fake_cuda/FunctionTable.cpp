@@ -15,6 +15,7 @@
 
 #include <cuda.h>
 #include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +24,7 @@
 extern "C" CUresult cuProfilerStart();
 extern "C" CUresult cuProfilerStop();
 
+using cs336::runtime::testing::DriverMutex;
 using cs336::runtime::testing::FakeCuda;
 using cs336::runtime::testing::TheFakeCuda;
 using cs336::runtime::testing::WorkQueue;
@@ -48,6 +50,7 @@ struct CountedFunction<function> {
       ++TheFakeCuda().calls_from_host_functions;
       return CUDA_ERROR_NOT_PERMITTED;
     }
+    std::lock_guard<std::recursive_mutex> lock(DriverMutex());
     if (!TheFakeCuda().Fails(name))
       return function(args...);
     if (IsRelease(name))
@@ -59,6 +62,7 @@ struct CountedFunction<function> {
 
 /// A failed capture ends without a graph.
 CUresult EndCapture(CUstream stream, CUgraph *graph) {
+  std::lock_guard<std::recursive_mutex> lock(DriverMutex());
   CUresult result = cuStreamEndCapture(stream, graph);
   if (result != CUDA_SUCCESS || !TheFakeCuda().Fails("cuStreamEndCapture"))
     return result;

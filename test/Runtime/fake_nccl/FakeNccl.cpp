@@ -12,6 +12,7 @@
 
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <utility>
 
 using namespace cs336::runtime;
@@ -51,6 +52,9 @@ size_t Size(nccl::DataType type) {
   }
   return 0;
 }
+
+/// Guards the counts of communicators, which ranks of one process create at the same time.
+std::mutex counts_mutex;
 
 int Fails(const char *call) { return TheFakeNccl().failing_call == call ? kInternalError : nccl::kSuccess; }
 
@@ -104,6 +108,7 @@ int ncclGetUniqueId(nccl::UniqueId *id) {
 int ncclCommInitRankConfig(nccl::Comm *comm, int ranks, nccl::UniqueId id, int, nccl::Config *config) {
   if (id.bytes[5] != 1 || config->size != sizeof(*config) || config->magic != 0xcafebeef)
     return kInvalidArgument;
+  std::lock_guard<std::mutex> lock(counts_mutex);
   TheFakeNccl().blocking = config->blocking;
   ++TheFakeNccl().comms;
   *comm = new nccl::CommBody{ranks};
@@ -111,6 +116,7 @@ int ncclCommInitRankConfig(nccl::Comm *comm, int ranks, nccl::UniqueId id, int, 
 }
 int ncclCommFinalize(nccl::Comm comm) { return Begin(comm, "ncclCommFinalize"); }
 int ncclCommDestroy(nccl::Comm comm) {
+  std::lock_guard<std::mutex> lock(counts_mutex);
   --TheFakeNccl().comms;
   delete comm;
   return nccl::kSuccess;
