@@ -75,14 +75,21 @@ absl::Status CudaContext::Start() {
 absl::StatusOr<CUstream> CudaContext::NumberedStream(int64_t number) const {
   if (number == 0)
     return main_;
-  CUstream &stream = others_[number];
-  if (stream)
-    return stream;
+  CUstream &stream = numbered_[number];
+  if (!stream) {
+    CS336_ASSIGN_OR_RETURN(stream, AddStream());
+  }
+  return stream;
+}
+
+absl::StatusOr<CUstream> CudaContext::AddStream() const {
   CurrentContext current(*this);
   CS336_RETURN_IF_ERROR(current.status());
   int lowest = 0, highest = 0;
   CS336_RETURN_IF_ERROR(driver_->CtxGetStreamPriorityRange(&lowest, &highest));
+  CUstream stream = nullptr;
   CS336_RETURN_IF_ERROR(driver_->StreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, highest));
+  added_.push_back(stream);
   return stream;
 }
 
@@ -126,9 +133,8 @@ CudaContext::~CudaContext() {
     return;
   if (main_) {
     CurrentContext current(*this);
-    for (auto [number, stream] : others_)
-      if (stream)
-        driver().StreamDestroy(stream).IgnoreError();
+    for (CUstream stream : added_)
+      driver().StreamDestroy(stream).IgnoreError();
     driver().StreamDestroy(main_).IgnoreError();
   }
   if (context_)

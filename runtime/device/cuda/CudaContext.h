@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace cs336::runtime {
 
@@ -51,9 +52,11 @@ public:
   /// The current stream. No stream is synchronized with the legacy default one.
   CUstream stream() const { return current_; }
   /// Returns the stream with a number of the executable. 0 is the main stream.
-  /// Others are created when they are first requested, with the highest
-  /// priority, so that what they run starts beside long kernels.
+  /// Others are created when they are first requested.
   absl::StatusOr<CUstream> NumberedStream(int64_t number) const;
+  /// Creates a stream that lives as long as the context. It has the highest
+  /// priority, so that what it runs starts beside long kernels.
+  absl::StatusOr<CUstream> AddStream() const;
 
   /// Waits for the work of the main stream, or for an event, and returns the
   /// first error. With a monitor, returns its failure although the device may be
@@ -89,7 +92,8 @@ private:
   CUcontext context_ = nullptr;
   CUstream main_ = nullptr;
   mutable CUstream current_ = nullptr;
-  mutable std::map<int64_t, CUstream> others_; // By number.
+  mutable std::map<int64_t, CUstream> numbered_; // Other streams of the executable, by number.
+  mutable std::vector<CUstream> added_;          // All streams but the main one.
   const WorkMonitor *monitor_ = nullptr;
   mutable bool is_lost_ = false;
   std::string name_;

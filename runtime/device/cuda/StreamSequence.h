@@ -11,7 +11,7 @@
 #include "cs336/runtime/CommandInfo.h"
 #include "cs336/runtime/Device.h"
 #include "device/cuda/CudaContext.h"
-#include "device/cuda/CudaEvent.h"
+#include "device/cuda/StreamFork.h"
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace cs336::runtime {
@@ -42,22 +43,15 @@ public:
   absl::Span<const CommandInfo> infos() const { return infos_; }
 
 private:
-  /// Another stream than the main one, and the end of its work.
-  struct Side {
-    CUstream stream;
-    CudaEvent end;
-  };
-
   StreamSequence(const CudaContext &context, absl::Span<const std::unique_ptr<PreparedCommand>> commands,
-                 absl::Span<const CommandInfo> infos)
-      : context_(&context), commands_(commands), infos_(infos) {}
+                 absl::Span<const CommandInfo> infos, std::vector<CUstream> streams, StreamFork fork)
+      : context_(&context), commands_(commands), infos_(infos), streams_(std::move(streams)), fork_(std::move(fork)) {}
 
   const CudaContext *context_;
   absl::Span<const std::unique_ptr<PreparedCommand>> commands_;
   absl::Span<const CommandInfo> infos_;
   std::vector<CUstream> streams_; // The stream of each command.
-  std::vector<Side> sides_;
-  CudaEvent begin_;
+  StreamFork fork_;               // The other streams than the main one.
 };
 
 } // namespace cs336::runtime
