@@ -12,6 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <array>
+
 namespace cs336::runtime {
 
 namespace {
@@ -81,6 +83,17 @@ absl::StatusOr<std::vector<CUdeviceptr>> PeerGroup::ShareStaging() {
   for (const std::vector<CUdeviceptr> &rank : *shared)
     staging_addresses_.push_back(rank.front());
   return staging_addresses_;
+}
+
+absl::StatusOr<StreamFork *> PeerGroup::ForkLanes() {
+  if (!lanes_) {
+    std::array<CUstream, 2> streams;
+    for (CUstream &stream : streams) {
+      CS336_ASSIGN_OR_RETURN(stream, context_.AddStream());
+    }
+    CS336_ASSIGN_OR_RETURN(lanes_, StreamFork::Create(context_, streams));
+  }
+  return &*lanes_;
 }
 
 absl::StatusOr<const PtxKernel *> PeerGroup::FindReduction(DType dtype, Reduction reduction) {

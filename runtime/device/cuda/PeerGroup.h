@@ -13,6 +13,7 @@
 #include "device/cuda/CudaContext.h"
 #include "device/cuda/PeerMemory.h"
 #include "device/cuda/PtxKernel.h"
+#include "device/cuda/StreamFork.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -64,6 +65,11 @@ public:
   /// Allocates and shares it at the first call. Returns its address on each rank. All ranks call this at the same time.
   absl::StatusOr<std::vector<CUdeviceptr>> ShareStaging();
 
+  /// Returns the streams in which copies run beside those of the current stream: a second lane of copies to other
+  /// ranks, and a lane of copies to this rank. They are created at the first call. Collectives use them one after the
+  /// other.
+  absl::StatusOr<StreamFork *> ForkLanes();
+
   /// Returns the kernel of ReduceText(), which lives as long as the group.
   absl::StatusOr<const PtxKernel *> FindReduction(DType dtype, Reduction reduction);
 
@@ -86,6 +92,7 @@ private:
   std::vector<CUdeviceptr> staging_addresses_; // By rank; empty until staging memory is needed.
   PeerMemory peers_;
   absl::optional<int64_t> stream_;
+  absl::optional<StreamFork> lanes_;
   int64_t reserved_ = 0;
   std::unique_ptr<PtxKernel> synchronise_;
   std::map<std::pair<DType, Reduction>, std::unique_ptr<PtxKernel>> reductions_;

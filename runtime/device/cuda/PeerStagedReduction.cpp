@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "device/cuda/CudaMemory.h"
+#include "device/cuda/PeerCopies.h"
 #include "device/cuda/PeerWork.h"
 #include "status/StatusMacros.h"
 
@@ -74,14 +75,17 @@ public:
           if (rank == peers_.rank())
             AddSum(rounds_[i], piece, reduction);
           else
-            rounds_[i].copies.Add(StagingOf(rank, peers_.rank()) + piece.offset, SourceOf(piece), piece.bytes());
+            rounds_[i].copies.Add(peers_, rank,
+                                  {StagingOf(rank, peers_.rank()) + piece.offset, SourceOf(piece), piece.bytes()});
     }
-    for (Round &round : rounds_)
+    for (Round &round : rounds_) {
+      CS336_RETURN_IF_ERROR(round.copies.Prepare(peers_));
       CS336_RETURN_IF_ERROR(
           round.sums.Prepare(peers_, transfers.front().own.dtype, reduction.reduction, kStagedBlocks));
+    }
     if (reduction.is_for_all)
       AddResults(transfers);
-    return absl::OkStatus();
+    return results_.Prepare(peers_);
   }
 
   absl::Status Enqueue(Barrier synchronise) const override {
@@ -119,8 +123,10 @@ private:
     for (int step = 1; step != peers_.size(); ++step)
       for (const SharedTransfer &each : transfers) {
         int64_t first = each.first(peers_.rank()), vectors = each.first(peers_.rank() + 1) - first;
-        results_.Add(each.targets[(peers_.rank() + step) % peers_.size()] + first * kVectorBytes,
-                     ToDevicePointer(each.own.dst) + first * kVectorBytes, vectors * kVectorBytes);
+        int target = (peers_.rank() + step) % peers_.size();
+        results_.Add(peers_, target,
+                     {each.targets[target] + first * kVectorBytes, ToDevicePointer(each.own.dst) + first * kVectorBytes,
+                      vectors * kVectorBytes});
       }
   }
 

@@ -8,6 +8,7 @@
 #include "device/cuda/PeerWork.h"
 
 #include "device/cuda/CudaMemory.h"
+#include "device/cuda/PeerCopies.h"
 #include "device/cuda/PeerKernels.h"
 #include "status/StatusMacros.h"
 
@@ -15,13 +16,6 @@
 #include <utility>
 
 namespace cs336::runtime {
-
-absl::Status PeerCopies::Enqueue(const PeerGroup &peers) const {
-  const CudaContext &context = peers.context();
-  for (const Copy &copy : copies_)
-    CS336_RETURN_IF_ERROR(context.driver().MemcpyAsync(copy.dst, copy.src, copy.bytes, context.stream()));
-  return absl::OkStatus();
-}
 
 void PeerSums::Add(int64_t vectors, const std::vector<CUdeviceptr> &addresses) {
   records_.push_back(static_cast<uint64_t>(vectors));
@@ -71,13 +65,18 @@ constexpr unsigned kDirectBlocks = 32;
 
 } // namespace
 
-std::unique_ptr<PeerWork> GatherFromPeers(const PeerGroup &peers, const std::vector<SharedTransfer> &transfers) {
+absl::StatusOr<std::unique_ptr<PeerWork>> GatherFromPeers(PeerGroup &peers,
+                                                          const std::vector<SharedTransfer> &transfers) {
   PeerCopies copies;
   // Each rank begins with another one, so that no GPU receives from all at once.
   for (int step = 1; step <= peers.size(); ++step)
-    for (const SharedTransfer &each : transfers)
-      copies.Add(each.targets[(peers.rank() + step) % peers.size()] + peers.rank() * each.src_bytes(),
-                 ToDevicePointer(each.own.src), each.src_bytes());
+    for (const SharedTransfer &each : transfers) {
+      int target = (peers.rank() + step) % peers.size();
+      copies.Add(
+          peers, target,
+          {each.targets[target] + peers.rank() * each.src_bytes(), ToDevicePointer(each.own.src), each.src_bytes()});
+    }
+  CS336_RETURN_IF_ERROR(copies.Prepare(peers));
   return std::make_unique<WorkAfterBarrier<PeerCopies>>(peers, std::move(copies));
 }
 

@@ -16,7 +16,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <cuda.h>
 #include <memory>
@@ -56,23 +55,6 @@ struct PeerReduction {
   bool is_for_all; // All ranks get the result, as of all_reduce; otherwise the rank of the part, as of reduce_scatter.
 };
 
-/// Copies of copy engines, which need no multiprocessor.
-class PeerCopies {
-public:
-  void Add(CUdeviceptr dst, CUdeviceptr src, int64_t bytes) {
-    if (dst != src && bytes != 0)
-      copies_.push_back({dst, src, static_cast<size_t>(bytes)});
-  }
-  absl::Status Enqueue(const PeerGroup &peers) const;
-
-private:
-  struct Copy {
-    CUdeviceptr dst, src;
-    size_t bytes;
-  };
-  std::vector<Copy> copies_;
-};
-
 /// Reductions of operands by one kernel.
 class PeerSums {
 public:
@@ -95,7 +77,8 @@ private:
 };
 
 /// Copies this rank's part of each operand to all ranks.
-std::unique_ptr<PeerWork> GatherFromPeers(const PeerGroup &peers, const std::vector<SharedTransfer> &transfers);
+absl::StatusOr<std::unique_ptr<PeerWork>> GatherFromPeers(PeerGroup &peers,
+                                                          const std::vector<SharedTransfer> &transfers);
 /// Reduces by a kernel that reads from all ranks, and writes to them for all_reduce. It has the least latency, but
 /// a multiprocessor reads about 10 GB/s over NVLink, so that many are busy.
 absl::StatusOr<std::unique_ptr<PeerWork>>
