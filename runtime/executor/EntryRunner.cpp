@@ -131,8 +131,13 @@ absl::Status EntryRunner::BindOutputs() {
 
 absl::Status EntryRunner::PrepareCommands() {
   std::vector<int64_t> live_bytes = format::LiveBytes(entry_);
+  std::map<int64_t, const format::CommandT *> latest; // By stream.
   for (const auto &command : entry_.commands) {
-    CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> prepared, runtime::Prepare(device_, {*command, buffers_}));
+    const format::CommandT *&previous = latest[command->stream];
+    CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> prepared,
+                           runtime::Prepare(device_, {*command, buffers_, previous}));
+    if (command->body.type != format::CommandBody::Record)
+      previous = command.get();
     infos_.push_back({.index = static_cast<int64_t>(commands_.size()),
                       .entry = entry_.name,
                       .name = command->name,

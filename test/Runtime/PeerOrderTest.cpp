@@ -162,8 +162,8 @@ TEST_P(PeerOrderTest, ResultsAreRightForEverySize) {
 /// Stream 1 runs these collectives:
 ///
 ///     whole = gather(source) of x
-///     small = gather(few) of y
-///     mean  = all_reduce(mean) of y
+///     small = gather(few) of y           directly after it: no first barrier
+///     mean  = all_reduce(mean) of y      neither
 ///     whole = gather(source) of z        after stream 0 has read `whole`, and has written z
 TEST_P(PeerOrderTest, NoRankOverwritesWhatAnotherOneUses) {
   const int64_t elements = kLeastLaneBytes / 4 / (size - 1) + 3;
@@ -242,6 +242,7 @@ TEST_P(PeerOrderTest, NoRankOverwritesWhatAnotherOneUses) {
           << "rank " << rank << ", step " << step;
     }
   });
+  EXPECT_EQ(fake.barriers, kSteps * size * (2 + 1 + 1 + 2));
 }
 
 } // namespace

@@ -217,7 +217,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCollective(c
                                                                                const format::CollectiveT &collective) {
   if (peers_ && peers_->TakesStream(context.command.stream)) {
     CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> command,
-                           PreparePeerCollective(*group_, *peers_, context.buffers, collective));
+                           PreparePeerCollective(*group_, *peers_, context, collective));
     if (command)
       return command;
   }

@@ -51,15 +51,33 @@ bool IsSupported(const std::vector<Transfer> &transfers, format::CollectiveKind 
   });
 }
 
+/// The work of a collective between two barriers. The first one has two purposes: what this rank reads from other ranks
+/// has been written there, and what it writes to other ranks is not in use there any more.
+///
+/// The last barrier of another collective serves both purposes if that collective is the previous command of the
+/// stream. Executables are verified (VerifyStreams.cpp): on each rank, events or the order of the stream place every
+/// command that uses the operands' bytes before or after this collective. A command that is before it is also before
+/// the previous collective's last barrier on the same rank: it is the previous collective, or earlier in this stream,
+/// or in another stream. In the last case, this stream waits for an event after it; since no wait is between the two
+/// collectives, this wait is before the previous one. All ranks run the same program, so this holds on every rank, and
+/// the previous collective's last barrier ends only after all ranks have reached it. A command that is after this
+/// collective waits for its last barrier.
+///
+/// The first collective of an entry's stream has no previous command. Between it and the last collective of the run
+/// before, the host may have written inputs and variables of one rank.
 class PeerCollective : public PreparedCommand {
 public:
-  PeerCollective(NcclGroup &group, const PeerGroup &peers, int64_t barrier, std::unique_ptr<PeerWork> work)
-      : group_(group), peers_(peers), barrier_(barrier), work_(std::move(work)) {}
+  /// `follows`: the previous command of the stream is such a collective.
+  PeerCollective(NcclGroup &group, const PeerGroup &peers, int64_t barrier, bool follows,
+                 std::unique_ptr<PeerWork> work)
+      : group_(group), peers_(peers), barrier_(barrier), follows_(follows), work_(std::move(work)) {}
 
   absl::Status Execute() override {
     CurrentContext current(peers_.context());
     CS336_RETURN_IF_ERROR(current.status());
-    CS336_RETURN_IF_ERROR(work_->Enqueue([this] { return peers_.Synchronise(barrier_, /*done=*/0); }));
+    auto synchronise = [this] { return peers_.Synchronise(barrier_, /*done=*/0); };
+    auto arrive = [&] { return follows_ ? absl::OkStatus() : synchronise(); };
+    CS336_RETURN_IF_ERROR(work_->Enqueue(arrive, synchronise));
     return peers_.Synchronise(barrier_, group_.done());
   }
 
@@ -67,6 +85,7 @@ private:
   NcclGroup &group_;
   const PeerGroup &peers_;
   int64_t barrier_;
+  bool follows_;
   std::unique_ptr<PeerWork> work_;
 };
 
@@ -101,9 +120,9 @@ absl::StatusOr<std::unique_ptr<PeerWork>> PrepareWork(PeerGroup &peers, const st
 } // namespace
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(NcclGroup &group, PeerGroup &peers,
-                                                                       absl::Span<const MutableTensorView> buffers,
+                                                                       const CommandContext &context,
                                                                        const format::CollectiveT &collective) {
-  std::vector<Transfer> transfers = BindTransfers(buffers, collective);
+  std::vector<Transfer> transfers = BindTransfers(context.buffers, collective);
   if (transfers.empty() || !IsSupported(transfers, collective.kind))
     return nullptr;
   absl::optional<int64_t> barrier = peers.ReserveBarrier();
@@ -112,7 +131,9 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(NcclGroup
   CS336_ASSIGN_OR_RETURN(std::vector<SharedTransfer> shared, Share(peers, transfers));
   CS336_ASSIGN_OR_RETURN(std::unique_ptr<PeerWork> work,
                          PrepareWork(peers, shared, collective, SourceBytes(transfers)));
-  return std::make_unique<PeerCollective>(group, peers, *barrier, std::move(work));
+  bool follows = peers.IsLatest(context.previous);
+  peers.SetLatest(context.command);
+  return std::make_unique<PeerCollective>(group, peers, *barrier, follows, std::move(work));
 }
 
 } // namespace cs336::runtime

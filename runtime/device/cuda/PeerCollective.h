@@ -13,14 +13,14 @@
 #include "device/cuda/PeerGroup.h"
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 
 #include <memory>
 
 namespace cs336::runtime {
 
 /// Prepares a collective that reads and writes the memory of the other ranks' GPUs. All ranks call this at the same
-/// time. The command enqueues its work in the context's current stream. A graph may capture it.
+/// time. The command enqueues its work in the context's current stream. A graph may capture it. It ends with a barrier
+/// of all ranks, and begins with one unless it directly follows another such command in its stream.
 ///
 /// - all_gather: copy engines write each rank's part to all other ranks.
 /// - reduce_scatter: each rank reduces a part. Up to 8 MiB, a kernel reads it from all ranks. Copy engines exchange
@@ -32,7 +32,7 @@ namespace cs336::runtime {
 /// Returns null, on all ranks, for other collectives: all_to_all, broadcast, reductions of other types than f32, bf16
 /// and f16, and parts that are not made of whole, aligned vectors of 16 bytes.
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(NcclGroup &group, PeerGroup &peers,
-                                                                       absl::Span<const MutableTensorView> buffers,
+                                                                       const CommandContext &context,
                                                                        const format::CollectiveT &collective);
 
 } // namespace cs336::runtime

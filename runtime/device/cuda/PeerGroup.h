@@ -10,6 +10,7 @@
 
 #include "cs336/runtime/Communicator.h"
 #include "cs336/runtime/DeviceMemory.h"
+#include "cs336/runtime/Executable.h"
 #include "device/cuda/CudaContext.h"
 #include "device/cuda/PeerMemory.h"
 #include "device/cuda/PtxKernel.h"
@@ -60,6 +61,11 @@ public:
   /// times, in the same order on all ranks. Then adds 1 to the word of 64 bits at `done`, unless that is 0.
   absl::Status Synchronise(int64_t barrier, CUdeviceptr done) const;
 
+  /// Remembers the collective of this group that was prepared last. It ends with a barrier, on which the collective
+  /// that directly follows it relies.
+  void SetLatest(const format::CommandT &collective) { latest_ = &collective; }
+  bool IsLatest(const format::CommandT *command) const { return command && command == latest_; }
+
   /// The memory of each rank to which the other ranks write what it reduces.
   static constexpr int64_t kStagingBytes = int64_t{64} << 20;
   /// Allocates and shares it at the first call. Returns its address on each rank. All ranks call this at the same time.
@@ -93,6 +99,7 @@ private:
   PeerMemory peers_;
   absl::optional<int64_t> stream_;
   absl::optional<StreamFork> lanes_;
+  const format::CommandT *latest_ = nullptr;
   int64_t reserved_ = 0;
   std::unique_ptr<PtxKernel> synchronise_;
   std::map<std::pair<DType, Reduction>, std::unique_ptr<PtxKernel>> reductions_;

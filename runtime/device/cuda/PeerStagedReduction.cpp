@@ -88,8 +88,9 @@ public:
     return results_.Prepare(peers_);
   }
 
-  absl::Status Enqueue(Barrier synchronise) const override {
-    // The staging memory of all ranks is free: a barrier follows every reduction.
+  absl::Status Enqueue(Barrier /*arrive*/, Barrier synchronise) const override {
+    // The staging memory of all ranks is free: a barrier follows every reduction. Other ranks' operands are written
+    // after the barrier that follows the copies.
     for (const Round &round : rounds_) {
       if (&round != &rounds_.front())
         CS336_RETURN_IF_ERROR(synchronise());

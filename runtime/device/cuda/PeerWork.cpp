@@ -44,14 +44,14 @@ absl::Status PeerSums::Enqueue(const PeerGroup &peers) const {
 
 namespace {
 
-/// Copies or sums after a barrier.
+/// Copies or sums of operands.
 template <typename Accesses>
-class WorkAfterBarrier : public PeerWork {
+class WorkAfterArrival : public PeerWork {
 public:
-  WorkAfterBarrier(const PeerGroup &peers, Accesses accesses) : peers_(peers), accesses_(std::move(accesses)) {}
+  WorkAfterArrival(const PeerGroup &peers, Accesses accesses) : peers_(peers), accesses_(std::move(accesses)) {}
 
-  absl::Status Enqueue(Barrier synchronise) const override {
-    CS336_RETURN_IF_ERROR(synchronise());
+  absl::Status Enqueue(Barrier arrive, Barrier /*synchronise*/) const override {
+    CS336_RETURN_IF_ERROR(arrive());
     return accesses_.Enqueue(peers_);
   }
 
@@ -77,7 +77,7 @@ absl::StatusOr<std::unique_ptr<PeerWork>> GatherFromPeers(PeerGroup &peers,
           {each.targets[target] + peers.rank() * each.src_bytes(), ToDevicePointer(each.own.src), each.src_bytes()});
     }
   CS336_RETURN_IF_ERROR(copies.Prepare(peers));
-  return std::make_unique<WorkAfterBarrier<PeerCopies>>(peers, std::move(copies));
+  return std::make_unique<WorkAfterArrival<PeerCopies>>(peers, std::move(copies));
 }
 
 absl::StatusOr<std::unique_ptr<PeerWork>>
@@ -96,7 +96,7 @@ ReduceFromPeers(PeerGroup &peers, const std::vector<SharedTransfer> &transfers, 
     sums.Add(each.first(peers.rank() + 1) - first, addresses);
   }
   CS336_RETURN_IF_ERROR(sums.Prepare(peers, transfers.front().own.dtype, reduction.reduction, kDirectBlocks));
-  return std::make_unique<WorkAfterBarrier<PeerSums>>(peers, std::move(sums));
+  return std::make_unique<WorkAfterArrival<PeerSums>>(peers, std::move(sums));
 }
 
 } // namespace cs336::runtime

@@ -45,8 +45,9 @@ using Barrier = absl::FunctionRef<absl::Status()>;
 class PeerWork {
 public:
   virtual ~PeerWork() = default;
-  /// Enqueues the work in the context's current stream.
-  virtual absl::Status Enqueue(Barrier synchronise) const = 0;
+  /// Enqueues the work in the context's current stream. Work that accesses operands of other ranks follows `arrive`:
+  /// the operands of all ranks are ready after it. `synchronise` waits until all ranks have done their work so far.
+  virtual absl::Status Enqueue(Barrier arrive, Barrier synchronise) const = 0;
 };
 
 /// A reduction that every rank does for a part of the elements.

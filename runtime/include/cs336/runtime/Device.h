@@ -51,6 +51,8 @@ public:
 struct CommandContext {
   const format::CommandT &command;
   absl::Span<const MutableTensorView> buffers;
+  /// The last command before it in its stream of the entry, except records, which do no work. Null if there is none.
+  const format::CommandT *previous = nullptr;
 };
 
 /// A point in the order of a device's work.
