@@ -8,8 +8,8 @@
 #include "FlatProgram.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/Exec/IR/KernelNames.h"
-#include "cs336/Dialect/Exec/Transforms/ArenaPacking.h"
 #include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
+#include "cs336/Dialect/Exec/Transforms/LiveSets.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "cs336/Statistics/RemarkOptions.h"
 #include "cs336/Target/CUDA/Passes.h"
@@ -18,7 +18,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <map>
@@ -68,24 +67,6 @@ struct Batch {
   /// Their positions among the entry's commands.
   SmallVector<unsigned> positions;
   llvm::SmallDenseSet<const void *> reads, writes;
-};
-
-/// The sizes of an entry's live sets, updated as its commands move.
-class LiveSets {
-public:
-  explicit LiveSets(ArrayRef<CommandOpInterface> commands);
-
-  /// Moves the commands at `positions` to the position of the last if the largest live set does not exceed that of the
-  /// original order.
-  bool moveToLast(ArrayRef<unsigned> positions);
-
-private:
-  int64_t getLargest(ArrayRef<unsigned> places) const;
-
-  llvm::MapVector<ArenaOpInterface, SmallVector<unsigned, 4>> uses;
-  /// The current position of each command, by original position.
-  SmallVector<unsigned> places;
-  int64_t bound;
 };
 
 struct BatchLaunchesPass : cs336::impl::BatchLaunchesPassBase<BatchLaunchesPass>, CountingPass {
@@ -157,44 +138,6 @@ static bool conflicts(const Batch &batch, CommandOpInterface command) {
            const void *owner = getStorageIdentity(write);
            return batch.writes.contains(owner) || batch.reads.contains(owner);
          });
-}
-
-LiveSets::LiveSets(ArrayRef<CommandOpInterface> commands)
-    : places(llvm::to_vector(llvm::seq<unsigned>(0, commands.size()))) {
-  for (auto [position, command] : llvm::enumerate(commands)) {
-    auto use = [&, position = position](Value buffer) {
-      if (auto storage = dyn_cast<ArenaOpInterface>(getStorage(buffer).getOperation()))
-        uses[storage].push_back(position);
-    };
-    llvm::for_each(const_cast<CommandOpInterface &>(command).getReads(), use);
-    llvm::for_each(const_cast<CommandOpInterface &>(command).getWrites(), use);
-  }
-  bound = getLargest(places);
-}
-
-int64_t LiveSets::getLargest(ArrayRef<unsigned> places) const {
-  std::vector<ArenaBlock> blocks;
-  for (const auto &[used, positions] : uses) {
-    ArenaOpInterface storage = used;
-    ArenaBlock &block = blocks.emplace_back(ArenaBlock{getStorageBytes(storage.getBuffer().getType()), ~0u, 0u});
-    if (storage.outlivesCommands())
-      block.last = places.size();
-    for (unsigned position : positions) {
-      block.first = std::min(block.first, places[position]);
-      block.last = std::max(block.last, places[position]);
-    }
-  }
-  return getLargestLiveSet(blocks);
-}
-
-bool LiveSets::moveToLast(ArrayRef<unsigned> positions) {
-  SmallVector<unsigned> moved(places);
-  for (unsigned position : positions)
-    moved[position] = positions.back();
-  if (getLargest(moved) > bound)
-    return false;
-  places = std::move(moved);
-  return true;
 }
 
 //===----------------------------------------------------------------------===//
@@ -353,7 +296,7 @@ LogicalResult BatchLaunchesPass::batchLaunches() {
     LiveSets liveSets(commands);
     for (const Batch &batch : *batches) {
       LaunchOp first = batch.members.front();
-      if (!liveSets.moveToLast(batch.positions)) {
+      if (!liveSets.tryMoveToLast(batch.positions)) {
         remark::missed(first.getLoc(), remarkOptions("KeptApart"))
             << remark::add("{0} launches like this one stay apart: as one they would raise the largest live set",
                            batch.members.size());
