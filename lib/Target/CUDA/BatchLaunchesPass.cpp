@@ -8,6 +8,7 @@
 #include "FlatProgram.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/Exec/IR/KernelNames.h"
+#include "cs336/Dialect/Exec/Transforms/CollectiveOrder.h"
 #include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
 #include "cs336/Dialect/Exec/Transforms/LiveSets.h"
 #include "cs336/Statistics/PassCounter.h"
@@ -36,6 +37,10 @@ static constexpr RemarkOptions remarkOptions("exec-batch-launches");
 /// The maximum size of a launch's parameters in bytes.
 static constexpr size_t maxParameterBytes = 32764;
 
+/// Late members have at most one of this many parts of a batch's bytes. While their collectives run, the device then
+/// has the rest to do.
+static constexpr int64_t lateFraction = 8;
+
 namespace {
 
 /// The computation of a kernel, independent of shapes.
@@ -63,6 +68,11 @@ private:
 
 /// Launches that become one launch, at the position of the last.
 struct Batch {
+  void add(LaunchOp member, unsigned position) {
+    members.push_back(member);
+    positions.push_back(position);
+  }
+
   SmallVector<LaunchOp> members;
   /// Their positions among the entry's commands.
   SmallVector<unsigned> positions;
@@ -82,12 +92,14 @@ private:
 
   LogicalResult batchLaunches();
   FailureOr<SmallVector<Batch>> findBatches(ArrayRef<CommandOpInterface> commands, KernelForms &forms);
+  SmallVector<Batch> splitLateMembers(const Batch &batch, ArrayRef<unsigned> latestCollectives);
   void merge(const Batch &batch, KernelForms &forms, MergedKernels &merged);
   KernelOp createKernel(ArrayRef<KernelOp> kernels, ArrayRef<bool> isShared, Location loc);
 
   PassCounter numLaunches{this, "num-launches", "Number of launches that became part of another"};
   PassCounter numBatches{this, "num-batches", "Number of launches that they became"};
   PassCounter numKernels{this, "num-kernels", "Number of kernels created"};
+  PassCounter numLate{this, "num-late", "Number of launches kept out of a batch that would wait for their collectives"};
 };
 
 } // namespace
@@ -144,14 +156,55 @@ static bool conflicts(const Batch &batch, CommandOpInterface command) {
 // Finding batches
 //===----------------------------------------------------------------------===//
 
+/// Returns the bytes of the buffers that the launch reads and writes.
+static int64_t getAccessedBytes(LaunchOp launch) {
+  int64_t bytes = 0;
+  for (OperandRange buffers : {launch.getInputs(), launch.getOutputs()})
+    for (Value buffer : buffers)
+      bytes += getStorageBytes(bufferType(buffer));
+  return bytes;
+}
+
+/// Splits off the members that depend on the last collectives, if they are a small part of the batch. They need not be
+/// as many as a batch: the others would wait for them.
+SmallVector<Batch> BatchLaunchesPass::splitLateMembers(const Batch &batch, ArrayRef<unsigned> latestCollectives) {
+  std::map<unsigned, int64_t, std::greater<>> bytesByCollective;
+  int64_t bytes = 0, lateBytes = 0;
+  for (auto [member, position] : llvm::zip_equal(batch.members, batch.positions)) {
+    bytesByCollective[latestCollectives[position]] += getAccessedBytes(member);
+    bytes += getAccessedBytes(member);
+  }
+  unsigned firstLate = ~0u;
+  for (auto [collective, itsBytes] : bytesByCollective) {
+    lateBytes += itsBytes;
+    if (lateBytes * lateFraction > bytes)
+      break;
+    firstLate = collective;
+  }
+  Batch early, late;
+  for (auto [member, position] : llvm::zip_equal(batch.members, batch.positions))
+    (latestCollectives[position] < firstLate ? early : late).add(member, position);
+  if (late.members.empty() || early.members.size() < minMembers)
+    return {batch};
+
+  numLate += late.members.size();
+  remark::passed(late.members.front().getLoc(), remarkOptions("LateApart")) << remark::add(
+      "{0} launches like this one stay apart from {1} others, which do not wait for the last collectives",
+      late.members.size(), early.members.size());
+  return {early, late};
+}
+
 FailureOr<SmallVector<Batch>> BatchLaunchesPass::findBatches(ArrayRef<CommandOpInterface> commands,
                                                              KernelForms &forms) {
   using Key = std::tuple<StringRef, uint64_t, CommandPhase>;
   std::map<Key, Batch> open;
   SmallVector<Batch> batches;
+  SmallVector<unsigned> latestCollectives = findLatestCollectives(commands);
   auto close = [&](Batch &batch) {
     if (batch.members.size() >= minMembers)
-      batches.push_back(std::move(batch));
+      for (Batch &part : splitLateMembers(batch, latestCollectives))
+        if (part.members.size() > 1)
+          batches.push_back(std::move(part));
     batch = Batch();
   };
 
@@ -175,8 +228,7 @@ FailureOr<SmallVector<Batch>> BatchLaunchesPass::findBatches(ArrayRef<CommandOpI
     // A batch of reductions also has a workspace.
     if (bytes + sizeof(void *) > maxParameterBytes)
       close(batch);
-    batch.members.push_back(launch);
-    batch.positions.push_back(position);
+    batch.add(launch, position);
     for (Value read : command.getReads())
       batch.reads.insert(getStorageIdentity(read));
     for (Value write : command.getWrites())

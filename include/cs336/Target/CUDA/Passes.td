@@ -68,6 +68,11 @@ def BatchLaunchesPass : Pass<"exec-batch-launches", "::mlir::ModuleOp"> {
     the largest live set of the entry, because operands would live until the new position of their member. A launch has
     at most 32764 bytes of pointers, so a longer batch becomes several launches.
 
+    Late members form a launch of their own. They depend on the last collectives between ranks, directly or through
+    other commands, and access at most an eighth of the bytes that all members access. In one launch, the other members
+    would wait for these collectives too. A single late member does not change. Late members may be fewer than
+    `min-members`, but the others may not: then all members form one launch.
+
     The merged kernel contains the bodies of all members. A single element that all members read from one buffer is one
     operand.
 
@@ -105,11 +110,11 @@ def BatchLaunchesPass : Pass<"exec-batch-launches", "::mlir::ModuleOp"> {
     exec.launch @mul_batch_bd08 ins(%a, %b, %s : memref<8x4xf32>, memref<6xf32>, memref<f32>) outs(%a, %b : memref<8x4xf32>, memref<6xf32>)
     ```
 
-    Remark: `KeptApart` (`--remarks-filter-missed=exec-batch-launches`) for a batch that is not merged because of
-    memory.
+    Remarks: `KeptApart` (`--remarks-filter-missed=exec-batch-launches`) for a batch that is not merged because of
+    memory; `LateApart` (`--remarks-filter-passed=exec-batch-launches`) for late members.
 
     Counts `num-launches`, launches that became part of another; `num-batches`, merged launches; `num-kernels`, kernels
-    created.
+    created; `num-late`, late members.
   }];
   let options = [Option<"minMembers", "min-members", "unsigned", /*default=*/"4",
                         "Fewest launches that become one, at least 2 (default: 4)">];

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Dialect/CS336/IR/Phase.h"
+#include "cs336/Dialect/Exec/Transforms/CollectiveOrder.h"
 #include "cs336/Dialect/Exec/Transforms/CommandWork.h"
 #include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
 #include "cs336/Dialect/Exec/Transforms/Passes.h"
@@ -25,12 +26,6 @@ using namespace cs336;
 using namespace cs336::exec;
 
 static constexpr RemarkOptions remarkOptions("exec-assign-streams");
-
-/// Returns whether the command exchanges data with other ranks.
-static bool communicates(Operation *command) {
-  auto collective = dyn_cast<CollectiveOp>(command);
-  return collective && static_cast<int64_t>(collective.getGroup()) > 1;
-}
 
 static bool usesStreams(CommandOpInterface command) {
   return command.getStream() != 0 || command.getRecordedEvent() || command.getAwaitedEvent();
