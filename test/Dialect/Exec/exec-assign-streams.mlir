@@ -97,8 +97,8 @@ exec.entry @gathers mode<forward> {
 
 // -----
 
-// Each reduce_scatter is the last use of a gradient. After the next one, stream 0 waits for it: the third gradient gets
-// the bytes of the first.
+// Each reduce_scatter is the last use of a gradient. All three gradients do not fit into the largest live set, so stream
+// 0 waits for the first: the third gradient gets its bytes.
 // CHECK-LABEL: exec.entry @scatters
 // CHECK: exec.copy ins(%x : memref<64xf32>) outs(%a :
 // CHECK-NEXT: exec.record 0{{$}}

@@ -25,8 +25,11 @@ def AssignStreamsPass : Pass<"exec-assign-streams", "::cs336::exec::EntryOp"> {
       `all_gather`, starts after the commands of stream 0 that precede it in the text. Otherwise its memory could not be
       shared with allocations that are in use earlier, and every gather could start at the beginning of the entry.
     - **Freed memory.** Some collectives free memory: they are the last to use more storage in the arena than they are
-      the first to use, such as a `reduce_scatter` of gradients. Stream 0 waits for each of them after the next such
-      collective in the text. At most two of them therefore keep memory in use that no other command needs.
+      the first to use, such as a `reduce_scatter` of gradients. A command of stream 0 that is the first to use storage
+      may wait for such a collective, so that its memory can be reused. It waits only if more bytes would otherwise be
+      in use than in the largest live set of the entry on one stream. It waits for the earliest collective that frees
+      enough, or for as many as it can. It never waits for the last freeing collective that precedes it: computation
+      would then stop until the link is idle.
 
     Waits precede the command that needs them, and records follow the command that is awaited. A stream waits for a
     command only if its earlier waits do not include that one already. Events are numbered from 0 in the order of their
@@ -60,10 +63,11 @@ def AssignStreamsPass : Pass<"exec-assign-streams", "::cs336::exec::EntryOp"> {
     Remarks: `Streams` counts the collectives of an entry, the collectives that can overlap with other commands, and
     these commands with the FLOPs of their GEMMs. `Overlap`, an analysis remark, gives these numbers for each
     collective. `Alone` is a missed-optimization remark for each collective that cannot overlap with any command.
+    `MemoryWait`, an analysis remark, names the collective and the bytes of each wait only for freed memory.
     `KeptStreams` names entries that already use streams.
 
     Counts `num-collectives`, collectives on stream 1; `num-overlapping`, collectives that can overlap with other
-    commands; `num-events`, events.
+    commands; `num-events`, events; `num-memory-waits`, waits only for freed memory.
   }];
 }
 
