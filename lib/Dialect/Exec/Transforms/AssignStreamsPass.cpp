@@ -15,6 +15,7 @@
 #include "cs336/Statistics/PassCounter.h"
 #include "cs336/Statistics/RemarkOptions.h"
 #include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 namespace cs336::exec {
 #define GEN_PASS_DEF_ASSIGNSTREAMSPASS
@@ -36,6 +37,7 @@ struct AssignStreamsPass : exec::impl::AssignStreamsPassBase<AssignStreamsPass>,
   void runOnOperation() override;
 
 private:
+  void sortCommands(SmallVector<CommandOpInterface> &commands, LiveSets &liveSets);
   void describeMemoryWaits(ArrayRef<CommandOpInterface> commands, ArrayRef<StreamEdge> edges, int64_t largestLiveSet);
   void addEvents(ArrayRef<CommandOpInterface> commands, std::vector<StreamEdge> edges);
   void describeOverlap();
@@ -44,8 +46,44 @@ private:
   PassCounter numOverlapping{this, "num-overlapping", "Number of collectives that can run beside other commands"};
   PassCounter numEvents{this, "num-events", "Number of events"};
   PassCounter numMemoryWaits{this, "num-memory-waits", "Number of waits only for freed memory"};
+  PassCounter numMoved{this, "num-moved", "Number of commands moved ahead of others that depend on later collectives"};
 };
 } // namespace
+
+/// Sorts the commands after the last collective, so that commands that need only earlier collectives do not stand
+/// behind commands that wait for later ones.
+void AssignStreamsPass::sortCommands(SmallVector<CommandOpInterface> &commands, LiveSets &liveSets) {
+  EntryOp entry = getOperation();
+  SmallVector<unsigned> order = orderByLatestCollective(commands), places(order.size());
+  for (auto [place, position] : llvm::enumerate(order))
+    places[position] = place;
+  // The commands that now precede a command that they followed.
+  unsigned moved = 0, furthest = 0;
+  for (unsigned place : places) {
+    moved += place < furthest;
+    furthest = std::max(furthest, place);
+  }
+  if (moved == 0)
+    return;
+  if (!liveSets.tryMove(places)) {
+    remark::missed(entry.getLoc(), remarkOptions("KeptOrder"))
+        << remark::add("@{0}: {1} commands stay behind others that depend on later collectives: in another order "
+                       "they would raise the largest live set",
+                       entry.getSymName().str(), moved);
+    return;
+  }
+  commands = llvm::map_to_vector(order, [&](unsigned position) { return commands[position]; });
+  size_t first = 0;
+  while (order[first] == first)
+    ++first;
+  // Definitions of buffers stay where they are. They precede all commands that move to the end.
+  Block &body = entry.getBody().front();
+  for (CommandOpInterface command : ArrayRef(commands).drop_front(first))
+    command->moveBefore(&body, body.end());
+  numMoved += moved;
+  remark::passed(entry.getLoc(), remarkOptions("Sorted")) << remark::add(
+      "@{0}: {1} commands run ahead of others that depend on later collectives", entry.getSymName().str(), moved);
+}
 
 /// Emits a remark for each wait that only the reuse of memory requires.
 void AssignStreamsPass::describeMemoryWaits(ArrayRef<CommandOpInterface> commands, ArrayRef<StreamEdge> edges,
@@ -133,9 +171,10 @@ void AssignStreamsPass::runOnOperation() {
         << remark::add("@{0}: its commands already use streams or events", entry.getSymName().str());
     return;
   }
-  int64_t largestLiveSet = LiveSets(commands).getLargest();
-  std::vector<StreamEdge> edges = findStreamEdges(commands, largestLiveSet);
-  describeMemoryWaits(commands, edges, largestLiveSet);
+  LiveSets liveSets(commands);
+  sortCommands(commands, liveSets);
+  std::vector<StreamEdge> edges = findStreamEdges(commands, liveSets.getLargest());
+  describeMemoryWaits(commands, edges, liveSets.getLargest());
   for (CommandOpInterface command : commands)
     if (auto collective = dyn_cast<CollectiveOp>(command.getOperation()); collective && communicates(collective))
       collective.setStream(kCommunication);

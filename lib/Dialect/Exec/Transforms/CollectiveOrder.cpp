@@ -45,3 +45,12 @@ SmallVector<unsigned> exec::findLatestCollectives(ArrayRef<CommandOpInterface> c
   }
   return latest;
 }
+
+SmallVector<unsigned> exec::orderByLatestCollective(ArrayRef<CommandOpInterface> commands) {
+  SmallVector<unsigned> latest = findLatestCollectives(commands);
+  auto order = llvm::to_vector(llvm::seq<unsigned>(0, commands.size()));
+  auto last = llvm::find_if(llvm::reverse(order), [&](unsigned position) { return communicates(commands[position]); });
+  // The sort keeps all dependences, because numbers do not decrease along them.
+  std::stable_sort(last.base(), order.end(), [&](unsigned lhs, unsigned rhs) { return latest[lhs] < latest[rhs]; });
+  return order;
+}

@@ -21,6 +21,11 @@ bool communicates(mlir::Operation *command);
 /// command is at least that of every command that it depends on.
 llvm::SmallVector<unsigned> findLatestCollectives(llvm::ArrayRef<CommandOpInterface> commands);
 
+/// Returns the positions of all commands in a new order. Commands up to the last collective that communicates keep
+/// their places. The commands after it are sorted by their latest collective; commands with the same one keep their
+/// order. Each command follows the commands that it depends on.
+llvm::SmallVector<unsigned> orderByLatestCollective(llvm::ArrayRef<CommandOpInterface> commands);
+
 } // namespace cs336::exec
 
 #endif // CS336_DIALECT_EXEC_TRANSFORMS_COLLECTIVEORDER_H

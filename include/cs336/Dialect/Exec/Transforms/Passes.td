@@ -14,8 +14,14 @@ def AssignStreamsPass : Pass<"exec-assign-streams", "::cs336::exec::EntryOp"> {
   let summary = "Run collectives on a separate stream, at the same time as computation";
   let description = [{
     Moves the collectives of more than one rank to stream 1, and adds the events that the two streams need. All other
-    commands stay on stream 0, and all commands keep their order in the text. Run it after the passes that add, merge or
-    move commands, and before `--exec-plan-memory`, which follows the events.
+    commands stay on stream 0. Run it after the passes that add, merge or move commands, and before
+    `--exec-plan-memory`, which follows the events.
+
+    Commands up to the last collective keep their order in the text. The commands after it are sorted by the latest
+    collective that they depend on, directly or through other commands. Commands that need only early collectives
+    therefore run while the last one is under way. Commands with the same latest collective keep their order. A command
+    depends on an earlier one if both access the same storage and one of them writes it, so every command follows the
+    commands that it depends on. If the largest live set would grow, the commands keep their order.
 
     A command waits for a command of the other stream in these cases:
 
@@ -63,11 +69,13 @@ def AssignStreamsPass : Pass<"exec-assign-streams", "::cs336::exec::EntryOp"> {
     Remarks: `Streams` counts the collectives of an entry, the collectives that can overlap with other commands, and
     these commands with the FLOPs of their GEMMs. `Overlap`, an analysis remark, gives these numbers for each
     collective. `Alone` is a missed-optimization remark for each collective that cannot overlap with any command.
+    `Sorted` counts the commands that moved ahead of others, and `KeptOrder` those that did not because of memory.
     `MemoryWait`, an analysis remark, names the collective and the bytes of each wait only for freed memory.
     `KeptStreams` names entries that already use streams.
 
     Counts `num-collectives`, collectives on stream 1; `num-overlapping`, collectives that can overlap with other
-    commands; `num-events`, events; `num-memory-waits`, waits only for freed memory.
+    commands; `num-events`, events; `num-memory-waits`, waits only for freed memory; `num-moved`, commands moved ahead
+    of others that depend on later collectives.
   }];
 }
 
