@@ -53,7 +53,7 @@ void WorkQueue::Run() {
     work_.pop_front();
     lock.unlock();
     work();
-    work = nullptr; // What it holds is released before the work counts as done.
+    work = nullptr; // Releases the captured values before the work counts as done.
     lock.lock();
   }
   is_running_ = false;
