@@ -7,79 +7,35 @@
 
 #include "cs336/Driver/Compile/MemoryBudget.h"
 
+#include "PlannedCopies.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Dialect/Exec/IR/ProgramMemory.h"
 #include "cs336/Support/ByteSize.h"
-#include "mlir/Bytecode/BytecodeWriter.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace cs336;
 
 static constexpr StringLiteral kBudgetOption = "memory-budget";
 
-namespace {
-/// Plans copies of a module. Each copy has a context of its own, so that remarks and diagnostics of the copies do not
-/// reach the user.
-class Trials {
-public:
-  Trials(ModuleOp module, const CompileOptions &options);
-
-  /// Returns the bytes of the program with that share; fails, with a diagnostic, if the pipeline does.
-  FailureOr<int64_t> measure(double share);
-
-private:
-  ModuleOp module;
-  CompileOptions options;
-  std::string bytecode;
-};
-} // namespace
-
 static std::string makeShareOption(double share) { return llvm::formatv("selective-checkpoint={0}", share); }
 
-Trials::Trials(ModuleOp module, const CompileOptions &options) : module(module), options(options) {
-  this->options.dumpDir.clear();
-  this->options.remarks.clear();
-  this->options.timing = nullptr;
-  this->options.passStatistics = nullptr;
-  llvm::raw_string_ostream stream(bytecode);
-  // Fails for an unknown version of the format alone.
-  (void)writeBytecodeToFile(module, stream);
-}
-
-FailureOr<int64_t> Trials::measure(double share) {
-  MLIRContext context(module.getContext()->getDialectRegistry(), MLIRContext::Threading::DISABLED);
-  if (module.getContext()->isMultithreadingEnabled())
-    context.setThreadPool(module.getContext()->getThreadPool());
-  std::string errors;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      errors += (errors.empty() ? "" : "; ") + diagnostic.str();
-    return success();
-  });
-  CompileOptions trial = options;
-  trial.pipeline += " " + makeShareOption(share);
-  OwningOpRef<ModuleOp> copy = parseSourceString<ModuleOp>(bytecode, ParserConfig(&context));
-  if (!copy || failed(runPipeline(*copy, trial)))
-    return emitError(module.getLoc()) << errors, failure();
-  return exec::getProgramBytes(*copy, options.target == Target::CUDA);
-}
-
 FailureOr<Recomputation> cs336::findRecomputation(ModuleOp module, const CompileOptions &options, int64_t budget) {
-  Trials trials(module, options);
+  PlannedCopies copies(module, options);
   Recomputation best;
   auto tryShare = [&](double share) -> FailureOr<bool> {
-    FailureOr<int64_t> bytes = trials.measure(share);
-    if (failed(bytes))
+    int64_t bytes = 0;
+    auto measure = [&](ModuleOp planned) {
+      bytes = exec::getProgramBytes(planned, options.target == Target::CUDA);
+      return success();
+    };
+    if (failed(copies.plan(makeShareOption(share), measure)))
       return failure();
-    if (*bytes > budget && share < 1)
+    if (bytes > budget && share < 1)
       return false;
-    best = {share, *bytes};
-    return *bytes <= budget;
+    best = {share, bytes};
+    return bytes <= budget;
   };
   for (double share : {0.0, 1.0}) {
     FailureOr<bool> fits = tryShare(share);
