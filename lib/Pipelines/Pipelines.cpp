@@ -161,10 +161,19 @@ static LogicalResult addExtra(OpPassManager &manager, const ExtraPasses &extra, 
 
 LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions &options, PipelineError error) {
   bool isCUDA = options.target == Target::CUDA;
+  if (!isCUDA && !options.tunedSchedules.empty())
+    return error(
+        "the option tuned-schedules of the pipeline requires target=cuda: the CPU's kernels have no schedules");
   if (isCUDA) {
     manager.addPass(exec::createCopiesToKernelsPass());
     // Runs before workspaces are added, because a batch has a single workspace.
     manager.addPass(createBatchLaunchesPass());
+    // Runs before workspaces are added, because their sizes depend on the schedules.
+    if (!options.tunedSchedules.empty()) {
+      SelectSchedulesPassOptions selection;
+      selection.tuned = options.tunedSchedules;
+      manager.addPass(createSelectSchedulesPass(std::move(selection)));
+    }
     manager.addPass(createAddWorkspacesPass());
   }
   uint64_t alignment = isCUDA ? kCUDAAlignment : kCPUAlignment;

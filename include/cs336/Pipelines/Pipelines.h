@@ -141,6 +141,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<bool> hoistInvariants{*this, "hoist-invariants",
                                llvm::cl::desc("Compute tables that depend on no input once, in @prepare"),
                                llvm::cl::init(true)};
+  Option<std::string> tunedSchedules{
+      *this, "tuned-schedules",
+      llvm::cl::desc("File of tuned schedules for --cuda-select-schedules, which then runs. Requires the target cuda"),
+      llvm::cl::init("")};
 
   // In the order of the pipeline, whose sections in Pipelines.cpp they are named after.
   ExtraPasses extraBeforeRecognition{*this, "extra-before-recognition",

@@ -8,12 +8,14 @@
 #include "ExecutableCache.h"
 
 #include "cs336/Support/BuildId.h"
+#include "cs336/Support/ReadInput.h"
 #include "cs336/Target/CPU/CPUTarget.h"
 #include "cs336/Target/NVRTC/NVRTC.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -37,6 +39,27 @@ static bool hasSideOutputs(ModuleOp module, const CompileOptions &options) {
 }
 
 /// Adds the compiler and the target of kernels. Fails if they are unknown.
+/// Adds the tuned schedules that the pipeline reads. Fails if a file is read that the key cannot have.
+static LogicalResult addTunedSchedules(StringRef text, CacheKey &key) {
+  PipelineOptions pipeline;
+  if (llvm::Error error = pipeline.read(text)) {
+    llvm::consumeError(std::move(error));
+    return failure();
+  }
+  // The option `tuned` of --cuda-select-schedules.
+  if (pipeline.hasExtraPasses() && text.contains("tuned="))
+    return failure();
+  if (pipeline.tunedSchedules.empty())
+    return success();
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> file = readInput(pipeline.tunedSchedules);
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return failure();
+  }
+  key.add((*file)->getBuffer());
+  return success();
+}
+
 static LogicalResult addTarget(const CompileOptions &options, CacheKey &key) {
   switch (options.target) {
   case Target::CPU:
@@ -68,7 +91,7 @@ std::optional<std::string> ExecutableCache::getKey(ModuleOp module, const Compil
     return std::nullopt;
   std::optional<std::string> buildId = getCompilerBuildId();
   CacheKey key;
-  if (!buildId || failed(addTarget(options, key)))
+  if (!buildId || failed(addTarget(options, key)) || failed(addTunedSchedules(options.pipeline, key)))
     return std::nullopt;
   key.add(*buildId);
   key.add(options.pipeline);

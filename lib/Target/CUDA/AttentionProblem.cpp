@@ -9,6 +9,7 @@
 
 #include "ExpressionPrinter.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Support/FileCache.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <numeric>
@@ -137,6 +138,33 @@ std::string AttentionProblem::getArguments(const DeviceKernel &kernel, ArrayRef<
   if (score && takesScore)
     arguments.push_back(score->getInitializer(kernel));
   return llvm::join(arguments, ", ");
+}
+
+std::string AttentionProblem::describe(const DeviceKernel &kernel) const {
+  static constexpr StringLiteral units[] = {"tensor cores", "tensor cores in tf32", "fused multiply-adds"};
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << (isBackward ? "attention_backward " : "attention ") << element << " by "
+     << units[static_cast<size_t>(arithmetic)] << (isCausal ? ", causal" : "") << ", batches " << sizes.batches
+     << ", queries " << sizes.queries << ", keys " << sizes.keys << ", query heads " << sizes.queryHeads
+     << ", key heads " << sizes.keyHeads << ", head_dim " << sizes.headDim;
+  for (const Role &role : roles) {
+    if (!role.operand)
+      continue;
+    Layout layout = getLayout(kernel, *role.operand);
+    os << ", " << role.name << " " << layout.batch << "/" << layout.position << "/" << layout.head << " aligned to "
+       << layout.alignment;
+  }
+  if (!score)
+    return text;
+  std::string function;
+  llvm::raw_string_ostream functionStream(function);
+  score->emit(functionStream, kernel);
+  CacheKey key;
+  key.add(function);
+  constexpr size_t digits = 16;
+  os << ", score " << StringRef(key.finish()).take_front(digits);
+  return text;
 }
 
 void AttentionProblem::emit(raw_ostream &os, const DeviceKernel &kernel, StringRef name) const {

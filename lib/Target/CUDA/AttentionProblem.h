@@ -40,6 +40,9 @@ struct AttentionProblem {
   /// score function if there is one.
   std::string getArguments(const DeviceKernel &kernel, llvm::ArrayRef<llvm::StringRef> names, llvm::StringRef last = "",
                            bool takesScore = true) const;
+  /// Returns a text that is equal for two kernels only if every schedule takes the same time for both: the sizes, the
+  /// type, the layouts of the operands, and a hash of the score function. See TunableKernel::problem.
+  std::string describe(const DeviceKernel &kernel) const;
   /// Writes the structure that describes the problem to the templates of runtime/kernels.
   void emit(llvm::raw_ostream &os, const DeviceKernel &kernel, llvm::StringRef name) const;
 

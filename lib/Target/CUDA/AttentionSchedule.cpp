@@ -62,6 +62,7 @@ public:
   explicit AttentionSchedule(const TargetDescription &target) : target(target) {}
   StringRef getName() const override { return "attention"; }
   std::unique_ptr<ScheduledKernel> schedule(const DeviceKernel &kernel, std::string &whyNot) const override;
+  SmallVector<DictionaryAttr> listCandidates(const DeviceKernel &kernel) const override;
 
 private:
   /// Only selected tiles may need more than the limits of all architectures.
@@ -78,6 +79,14 @@ static ArrayRef<AttentionStage> getStages(const AttentionProblem &problem) {
   static constexpr AttentionStage forward[] = {AttentionStage::Forward};
   static constexpr AttentionStage backward[] = {AttentionStage::BackwardQueries, AttentionStage::BackwardKeys};
   return problem.isBackward ? ArrayRef(backward) : ArrayRef(forward);
+}
+
+/// Returns the parameters that select tiles, one per function.
+static DictionaryAttr makeParameters(const AttentionProblem &problem, ArrayRef<AttentionTiles> tiles) {
+  NamedAttrList parameters;
+  for (auto [stage, each] : llvm::zip_equal(getStages(problem), tiles))
+    parameters.set(AttentionTiles::getStageName(stage), each.getParameters());
+  return parameters.getDictionary(problem.element.getContext());
 }
 
 /// Returns the tiles of each function: those that the kernel's parameters select, or else the fastest known ones.
@@ -111,6 +120,31 @@ std::unique_ptr<ScheduledKernel> AttentionSchedule::schedule(const DeviceKernel 
   if (failed(tiles))
     return nullptr;
   return requireGrid(std::make_unique<AttentionKernel>(kernel, std::move(*problem), std::move(*tiles)), whyNot);
+}
+
+SmallVector<DictionaryAttr> AttentionSchedule::listCandidates(const DeviceKernel &kernel) const {
+  std::string whyNot;
+  FailureOr<AttentionProblem> problem = AttentionProblem::read(kernel, whyNot);
+  if (failed(problem) || !AttentionTiles::whyNone(problem->sizes, problem->element).empty())
+    return {};
+  SmallVector<std::vector<AttentionTiles>, 2> tiles;
+  for (AttentionStage stage : getStages(*problem))
+    tiles.push_back(AttentionTiles::listCandidates(stage, problem->sizes, problem->element, problem->arithmetic,
+                                                   problem->isCausal, target));
+  SmallVector<DictionaryAttr> candidates;
+  if (!problem->isBackward) {
+    constexpr size_t most = 6;
+    for (const AttentionTiles &forward : ArrayRef(tiles.front()).take_front(most))
+      candidates.push_back(makeParameters(*problem, {forward}));
+    return candidates;
+  }
+  // Both functions are timed together. Sums of the positions in both lists limit the number of pairs.
+  constexpr size_t mostSum = 2;
+  for (size_t sum = 0; sum <= mostSum; ++sum)
+    for (size_t first = 0; first <= sum; ++first)
+      if (first < tiles[0].size() && sum - first < tiles[1].size())
+        candidates.push_back(makeParameters(*problem, {tiles[0][first], tiles[1][sum - first]}));
+  return candidates;
 }
 
 AttentionKernel::AttentionKernel(const DeviceKernel &kernel, AttentionProblem attention,
@@ -185,12 +219,7 @@ std::string AttentionKernel::describe() const {
   return text;
 }
 
-DictionaryAttr AttentionKernel::getParameters() const {
-  NamedAttrList parameters;
-  for (auto [stage, each] : llvm::zip_equal(getStages(problem), tiles))
-    parameters.set(AttentionTiles::getStageName(stage), each.getParameters());
-  return parameters.getDictionary(problem.element.getContext());
-}
+DictionaryAttr AttentionKernel::getParameters() const { return makeParameters(problem, tiles); }
 
 void AttentionKernel::emit(raw_ostream &os) const {
   problem.emit(os, kernel, getProblemName());

@@ -60,6 +60,10 @@ int64_t AttentionTiles::countLeft() const {
   return operands * getRowsPerWarp() * getDepth() * getElementBytes() / 4 / 32;
 }
 
+bool AttentionTiles::fitsRegisters() const {
+  return countSums() + (choice.keepsLeft ? countLeft() : 0) <= manyRegisters;
+}
+
 bool AttentionTiles::divideRows(int64_t rows, int64_t warps) {
   // Groups of 16 rows per warp, or rows per thread, the fastest numbers first.
   int64_t unit = usesTensorCores() ? 16 : 2;

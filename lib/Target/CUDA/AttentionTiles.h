@@ -14,9 +14,11 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <string>
+#include <vector>
 
 namespace cs336::cuda {
 
+struct AttentionWork;
 struct TargetDescription;
 
 /// Functions of attention and its gradient: each computes rows of queries or of keys, and streams tiles of the other
@@ -54,6 +56,12 @@ public:
                                                 AttentionArithmetic arithmetic, const TargetDescription &target,
                                                 mlir::Attribute parameters, std::string &whyNot);
 
+  /// Returns the tile sizes of `choose`, then others with which the function works on `target`, by their predicted time
+  /// (AttentionCost.h).
+  static std::vector<AttentionTiles> listCandidates(AttentionStage stage, const AttentionSizes &sizes,
+                                                    mlir::Type element, AttentionArithmetic arithmetic, bool isCausal,
+                                                    const TargetDescription &target);
+
   /// Returns the parameters `{rows, tile}` with which a block of the function computes this tile of scores.
   static mlir::DictionaryAttr getParameters(AttentionStage stage, const ScoreTile &tile, mlir::MLIRContext *context);
   /// Returns the least shared memory of a block that computes this tile of scores.
@@ -70,6 +78,9 @@ public:
   int64_t getThreads() const { return 32 * choice.warps; }
   /// Bytes of dynamic shared memory.
   int64_t getSharedBytes() const;
+
+  /// Returns the work from which the time is predicted.
+  AttentionWork getWork(bool isCausal) const;
 
   /// Returns the template that the function instantiates for the structure `problem`.
   std::string getTemplate(llvm::StringRef problem) const;
@@ -115,6 +126,8 @@ private:
   /// Returns the registers of a thread that hold accumulators, and those for the left operands.
   int64_t countSums() const;
   int64_t countLeft() const;
+  /// Returns whether the accumulators and the left operands that stay in registers leave room for the rest.
+  bool fitsRegisters() const;
   /// Returns whether there are enough blocks and rows for tiles of this size to be fast.
   bool isFast() const;
 

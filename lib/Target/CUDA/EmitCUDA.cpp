@@ -7,13 +7,17 @@
 
 #include "cs336/Target/CUDA/EmitCUDA.h"
 
+#include "AttentionProblem.h"
 #include "DeviceSources.h"
 #include "FunctionName.h"
 #include "OutputBoxes.h"
 #include "ScheduleSelection.h"
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Statistics/RemarkOptions.h"
 #include "cs336/Target/CUDA/KernelSchedule.h"
+#include "cs336/Target/CUDA/TunableKernels.h"
+#include "cs336/Target/CUDA/TunedSchedules.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -24,6 +28,8 @@
 using namespace mlir;
 using namespace cs336;
 using namespace cs336::cuda;
+
+static constexpr RemarkOptions remarkOptions("cuda-select-schedules");
 
 namespace {
 
@@ -66,6 +72,9 @@ public:
 
   /// Returns the schedules of a kernel's parts, or nothing if no schedule accepts a part; `whyNot` is then the reason.
   FailureOr<ScheduleSelection> select(exec::KernelOp kernel, std::string &whyNot) const;
+
+  /// Returns the kernel with its problem and its candidates; without candidates if it is not tuned.
+  FailureOr<TunableKernel> listCandidates(exec::KernelOp kernel) const;
 
   bool isLaunched(exec::KernelOp kernel) const { return launches.contains(kernel.getSymName()); }
 
@@ -350,6 +359,25 @@ FailureOr<ScheduleSelection> KernelEmitter::select(exec::KernelOp kernel, std::s
   return describeParts(*parts);
 }
 
+FailureOr<TunableKernel> KernelEmitter::listCandidates(exec::KernelOp kernel) const {
+  OwningOpRef<ModuleOp> linalgForm = ModuleOp::create(kernel.getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(linalgForm->getBody());
+  FailureOr<DeviceKernel> form = readKernel(kernel, builder);
+  if (failed(form))
+    return failure();
+  TunableKernel tunable{kernel, "", {}};
+  std::string whyNot;
+  if (FailureOr<AttentionProblem> problem = AttentionProblem::read(*form, whyNot); succeeded(problem))
+    tunable.problem = problem->describe(*form);
+  for (const std::unique_ptr<KernelSchedule> &schedule : ofOperations)
+    for (DictionaryAttr parameters : schedule->listCandidates(*form)) {
+      SelectedSchedule candidate{schedule->getName().str(), parameters};
+      if (selectSchedule(ofOperations, *form, candidate, whyNot).kernel)
+        tunable.candidates.push_back(ScheduleSelection{std::move(candidate)});
+    }
+  return tunable;
+}
+
 FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &whyNot) const {
   if (!isFunctionName(kernel.getSymName()))
     return kernel.emitError(
@@ -502,7 +530,33 @@ FailureOr<std::vector<CUDAKernel>> cs336::emitCUDAKernels(ModuleOp module, Array
   return kernels;
 }
 
-LogicalResult cs336::selectSchedules(ModuleOp module) {
+/// Writes the tuned schedule of an attention without a selection, if it has one for the target.
+static LogicalResult selectTuned(exec::KernelOp kernel, const KernelEmitter &emitter, const TargetDescription &target,
+                                 const TunedSchedules &tuned) {
+  FailureOr<std::optional<ScheduleSelection>> own = readSelection(kernel, target);
+  if (failed(own))
+    return failure();
+  if (*own || tuned.getArchitecture() != target.name)
+    return success();
+  FailureOr<TunableKernel> tunable = emitter.listCandidates(kernel);
+  if (failed(tunable))
+    return failure();
+  if (tunable->candidates.size() < 2)
+    return success();
+  const TunedSchedule *found = tuned.find(tunable->problem);
+  if (!found) {
+    remark::missed(kernel.getLoc(), remarkOptions("NotTuned"))
+        << remark::add("{0}: no tuned schedule for {1}", kernel.getSymName().str(), tunable->problem);
+    return success();
+  }
+  writeSelection(kernel, target, found->selection);
+  remark::passed(kernel.getLoc(), remarkOptions("Tuned"))
+      << remark::add("{0}: {1}, which took {2:f1} us; {3:f1} us without tuning", kernel.getSymName().str(),
+                     describeSelection(found->selection), found->microseconds, found->defaultMicroseconds);
+  return success();
+}
+
+LogicalResult cs336::selectSchedules(ModuleOp module, const TunedSchedules *tuned) {
   FailureOr<std::vector<std::string>> architectures = getArchitectures(module);
   if (failed(architectures))
     return failure();
@@ -514,6 +568,8 @@ LogicalResult cs336::selectSchedules(ModuleOp module) {
   for (const TargetDescription *target : targets) {
     KernelEmitter emitter(module, *target);
     for (auto kernel : module.getOps<exec::KernelOp>()) {
+      if (tuned && failed(selectTuned(kernel, emitter, *target, *tuned)))
+        return failure();
       std::string whyNot;
       FailureOr<ScheduleSelection> selection = emitter.select(kernel, whyNot);
       if (failed(selection))
@@ -524,4 +580,23 @@ LogicalResult cs336::selectSchedules(ModuleOp module) {
     }
   }
   return success();
+}
+
+FailureOr<std::vector<TunableKernel>> cuda::findTunableKernels(ModuleOp module, StringRef architecture) {
+  const TargetDescription &target = getTarget(architecture);
+  KernelEmitter emitter(module, target);
+  std::vector<TunableKernel> tunables;
+  for (auto kernel : module.getOps<exec::KernelOp>()) {
+    FailureOr<std::optional<ScheduleSelection>> own = readSelection(kernel, target);
+    if (failed(own))
+      return failure();
+    if (*own || !emitter.isLaunched(kernel))
+      continue;
+    FailureOr<TunableKernel> tunable = emitter.listCandidates(kernel);
+    if (failed(tunable))
+      return failure();
+    if (tunable->candidates.size() > 1)
+      tunables.push_back(*std::move(tunable));
+  }
+  return tunables;
 }

@@ -13,6 +13,23 @@ using namespace cs336::cuda;
 
 static constexpr llvm::StringLiteral schedulesAttr = "exec.schedules", nameKey = "schedule";
 
+FailureOr<ScheduleSelection> cs336::cuda::readParts(ArrayAttr parts) {
+  ScheduleSelection selection;
+  for (Attribute part : parts) {
+    auto fields = dyn_cast<DictionaryAttr>(part);
+    auto name = fields ? fields.getAs<StringAttr>(nameKey) : StringAttr();
+    if (!name)
+      return failure();
+    NamedAttrList parameters(fields);
+    parameters.erase(nameKey);
+    selection.push_back(
+        {name.getValue().str(), parameters.empty() ? DictionaryAttr() : parameters.getDictionary(parts.getContext())});
+  }
+  if (selection.empty())
+    return failure();
+  return selection;
+}
+
 FailureOr<std::optional<ScheduleSelection>> cs336::cuda::readSelection(exec::KernelOp kernel,
                                                                        const TargetDescription &target) {
   Attribute attribute = kernel->getAttr(schedulesAttr);
@@ -30,20 +47,12 @@ FailureOr<std::optional<ScheduleSelection>> cs336::cuda::readSelection(exec::Ker
   if (!selected)
     return std::optional<ScheduleSelection>();
   auto parts = dyn_cast<ArrayAttr>(selected);
-  if (!parts || parts.empty())
+  FailureOr<ScheduleSelection> selection = failure();
+  if (parts)
+    selection = readParts(parts);
+  if (failed(selection))
     return fail(selected);
-  ScheduleSelection selection;
-  for (Attribute part : parts) {
-    auto fields = dyn_cast<DictionaryAttr>(part);
-    auto name = fields ? fields.getAs<StringAttr>(nameKey) : StringAttr();
-    if (!name)
-      return fail(part);
-    NamedAttrList parameters(fields);
-    parameters.erase(nameKey);
-    selection.push_back(
-        {name.getValue().str(), parameters.empty() ? DictionaryAttr() : parameters.getDictionary(kernel.getContext())});
-  }
-  return std::optional<ScheduleSelection>(std::move(selection));
+  return std::optional<ScheduleSelection>(*std::move(selection));
 }
 
 void cs336::cuda::writeSelection(exec::KernelOp kernel, const TargetDescription &target,

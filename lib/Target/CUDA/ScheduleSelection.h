@@ -16,6 +16,10 @@
 
 namespace cs336::cuda {
 
+/// Returns the selection that `[{schedule = "attention", forward = {…}}]` stands for. Fails, without a diagnostic, if
+/// the attribute is empty or has another form.
+mlir::FailureOr<ScheduleSelection> readParts(mlir::ArrayAttr parts);
+
 /// Returns the selection of the kernel's attribute `exec.schedules` for the target, or nullopt if it has none. Fails
 /// with a diagnostic if the attribute has another form.
 mlir::FailureOr<std::optional<ScheduleSelection>> readSelection(exec::KernelOp kernel, const TargetDescription &target);

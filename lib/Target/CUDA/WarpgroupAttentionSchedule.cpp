@@ -30,6 +30,7 @@ public:
   explicit WarpgroupAttentionSchedule(const TargetDescription &target) : target(target) {}
   StringRef getName() const override { return "warpgroup_attention"; }
   std::unique_ptr<ScheduledKernel> schedule(const DeviceKernel &kernel, std::string &whyNot) const override;
+  SmallVector<DictionaryAttr> listCandidates(const DeviceKernel &kernel) const override;
 
 private:
   const TargetDescription target;
@@ -106,6 +107,24 @@ std::unique_ptr<ScheduledKernel> WarpgroupAttentionSchedule::schedule(const Devi
   if (failed(passes))
     return nullptr;
   return requireGrid(std::make_unique<WarpgroupAttentionKernel>(kernel, std::move(*problem), *passes, target), whyNot);
+}
+
+SmallVector<DictionaryAttr> WarpgroupAttentionSchedule::listCandidates(const DeviceKernel &kernel) const {
+  std::string whyNot;
+  std::unique_ptr<ScheduledKernel> chosen = schedule(kernel, whyNot);
+  if (!chosen)
+    return {};
+  MLIRContext *context = exec::KernelOp(kernel.source).getContext();
+  SmallVector<DictionaryAttr> candidates{chosen->getParameters()};
+  // Attention itself has no parameters.
+  for (Passes passes : {Passes::One, Passes::Two}) {
+    DictionaryAttr parameters = WarpgroupAttentionKernel::getParameters(passes, context);
+    DeviceKernel other = kernel;
+    other.parameters = parameters;
+    if (candidates.front() && parameters != candidates.front() && schedule(other, whyNot))
+      candidates.push_back(parameters);
+  }
+  return candidates;
 }
 
 std::unique_ptr<KernelSchedule> cs336::cuda::createWarpgroupAttentionSchedule(const TargetDescription &target) {

@@ -44,6 +44,8 @@ struct SelectedSchedule {
 /// One schedule per part.
 using ScheduleSelection = llvm::SmallVector<SelectedSchedule, 1>;
 
+class TunedSchedules;
+
 /// One text of a kernel.
 struct CUDAImplementation {
   /// The architectures that share this text, among those for which text was emitted.
@@ -81,9 +83,10 @@ mlir::FailureOr<std::vector<cuda::CUDAKernel>> emitCUDAKernels(mlir::ModuleOp mo
                                                                llvm::ArrayRef<std::string> architectures);
 
 /// Writes the schedules and parameters of every kernel as the attribute `exec.schedules`, for the architectures of the
-/// module (see `--cuda-select-schedules`). Kernels that have the attribute for an architecture keep it. Fails with a
-/// diagnostic if no schedule accepts a kernel.
-mlir::LogicalResult selectSchedules(mlir::ModuleOp module);
+/// module (see `--cuda-select-schedules`). Kernels that have the attribute for an architecture keep it. `tuned`, if not
+/// null, selects the schedules of the problems that it has for an architecture. Fails with a diagnostic if no schedule
+/// accepts a kernel, or if a tuned schedule does not accept its kernel.
+mlir::LogicalResult selectSchedules(mlir::ModuleOp module, const cuda::TunedSchedules *tuned = nullptr);
 
 } // namespace cs336
 

@@ -96,6 +96,9 @@ public:
   /// Returns null if the schedule does not fit the kernel; `whyNot` then completes the sentence "it …". It stays empty
   /// if the schedule is for single operations and the kernel does not contain them.
   virtual std::unique_ptr<ScheduledKernel> schedule(const DeviceKernel &kernel, std::string &whyNot) const = 0;
+  /// Returns parameters that are worth timing for a kernel that the schedule accepts, with those that `schedule`
+  /// chooses first. Null parameters stand for a schedule without any. Empty if the schedule is not tuned.
+  virtual llvm::SmallVector<mlir::DictionaryAttr> listCandidates(const DeviceKernel & /*kernel*/) const { return {}; }
 };
 
 /// Creates the schedule of attention and its gradient, which does not store scores in memory. See

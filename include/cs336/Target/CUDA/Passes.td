@@ -133,6 +133,13 @@ def SelectSchedulesPass : Pass<"cuda-select-schedules", "::mlir::ModuleOp"> {
     An edited parameter that the schedule does not have, or a schedule that does not accept the kernel, is an error when
     text is emitted. The error lists the legal values.
 
+    `tuned` names a file in which `--autotune` stored the fastest schedules of attention and its gradient for one
+    architecture. Kernels whose problem is in the file get its schedule. All others get the schedule that they get
+    without the file. A file that cannot be read, or has another form, is an error.
+
+    Remarks: `Tuned` for a kernel whose schedule is from the file, with its time; `NotTuned`
+    (`--remarks-filter-missed=cuda-select-schedules`) for an attention whose problem is not in the file.
+
     Before:
 
     ```mlir
@@ -152,7 +159,9 @@ def SelectSchedulesPass : Pass<"cuda-select-schedules", "::mlir::ModuleOp"> {
   }];
   let options = [ListOption<"architectures", "arch", "std::string",
                             "Architectures to select for, such as sm_80; they become the module's exec.architectures "
-                            "(default: those that the module has, or else the limits that all have)">];
+                            "(default: those that the module has, or else the limits that all have)">,
+                 Option<"tuned", "tuned", "std::string", /*default=*/"",
+                        "File of tuned schedules that --autotune has written (default: none)">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
