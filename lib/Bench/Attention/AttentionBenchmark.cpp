@@ -10,6 +10,7 @@
 #include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/Bench/Timeline/TimelineSummary.h"
 #include "cs336/Dialect/Exec/IR/Buffers.h"
+#include "cs336/Driver/Compile/Autotuner.h"
 #include "cs336/Target/Executable/EmitExecutable.h"
 #include "cs336/runtime/Session.h"
 #include "llvm/Support/xxhash.h"
@@ -53,10 +54,11 @@ static absl::StatusOr<Compiled> compile(llvm::function_ref<void(ModuleOp)> build
   Compiled compiled;
   std::vector<uint8_t> bytes;
   absl::Status status = withProgram(build, warn, [&](ModuleOp module) -> LogicalResult {
-    if (failed(plan(module, mode, options, compiled)))
+    FailureOr<CompileOptions> tuned = tuneSchedules(module, options);
+    if (failed(tuned) || failed(plan(module, mode, *tuned, compiled)))
       return failure();
     // The pipeline has run, with passes that a planned module would reject.
-    CompileOptions planned = options;
+    CompileOptions planned = *tuned;
     planned.pipeline.clear();
     FailureOr<std::vector<uint8_t>> compiledBytes = compileModule(module, planned);
     if (failed(compiledBytes))

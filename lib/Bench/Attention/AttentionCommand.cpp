@@ -140,6 +140,9 @@ absl::Status AttentionCommand::checkTiles() const {
   if (device.getValue().kind != runtime::DeviceKind::kCuda)
     return absl::InvalidArgumentError("--tiles requires --device cuda: kernels of CPUs have no tiles in shared memory. "
                                       "Without a GPU, --compile-only shows which tiles fit");
+  if (compile.tunesSchedules())
+    return absl::InvalidArgumentError(
+        "--tiles conflicts with --autotune, which chooses the tiles: give one of the two");
   if (llvm::is_contained(parts, AttentionCase::Part::Scores))
     return absl::InvalidArgumentError("--tiles conflicts with --part scores, which has no kernel with tiles");
   for (const PipelineVariant &variant : compile.getPipelines()) {
@@ -271,6 +274,7 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = checkFlags(); !status.ok())
     return status;
   catchInterruptions();
+  compile.setInterruption(checkInterruption);
   AttentionOptions options;
   options.warmup = warmup;
   options.steps = steps;

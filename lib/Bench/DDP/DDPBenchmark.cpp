@@ -8,6 +8,7 @@
 #include "cs336/Bench/DDP/DDPBenchmark.h"
 
 #include "cs336/Bench/Program/ProgramIR.h"
+#include "cs336/Driver/Compile/Autotuner.h"
 #include "cs336/Driver/Compile/MemoryBudget.h"
 #include "cs336/Support/WriteOutput.h"
 #include "cs336/runtime/Executable.h"
@@ -101,7 +102,10 @@ absl::Status DDPBenchmark::compile(const ModelDescription &description, const Co
   Clock::time_point start = Clock::now();
   FailureOr<std::vector<uint8_t>> bytes = failure();
   absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
-    FailureOr<CompileOptions> fitted = fitMemoryBudget(module, compile);
+    // Workspaces of tuned schedules count towards the budget.
+    FailureOr<CompileOptions> fitted = tuneSchedules(module, compile);
+    if (succeeded(fitted))
+      fitted = fitMemoryBudget(module, *fitted);
     if (failed(fitted))
       return failure();
     bytes = compileModule(module, *fitted);

@@ -8,6 +8,7 @@
 #include "cs336/Bench/Explain/ModuleKernels.h"
 
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
+#include "cs336/Driver/Compile/Autotuner.h"
 #include "cs336/Target/CPU/CPUTarget.h"
 #include "cs336/Target/CPU/Passes.h"
 #include "cs336/Target/CUDA/CUDATarget.h"
@@ -173,7 +174,8 @@ static LogicalResult addTexts(ModuleOp module, const ModuleOptions &options, llv
 LogicalResult bench::explainModule(ModuleOp module, const ModuleOptions &options, SelectKernels select,
                                    ExplainedProgram &program, std::vector<CachedKernel> &compiled,
                                    absl::Status &status) {
-  if (failed(runPipeline(module, options.compile)))
+  FailureOr<CompileOptions> tuned = tuneSchedules(module, options.compile);
+  if (failed(tuned) || failed(runPipeline(module, *tuned)))
     return failure();
   program.target = options.compile.target;
   for (auto entry : module.getOps<exec::EntryOp>())

@@ -55,6 +55,7 @@ PeakRates::PeakRates(const CompileOptions &compile, std::string device, int numT
     : compile(compile), device(std::move(device)), numThreads(numThreads), seed(seed) {
   this->compile.pipeline.clear();
   this->compile.dumpDir.clear();
+  this->compile.autotuner = nullptr; // These programs have no attention.
 }
 
 absl::StatusOr<double> PeakRates::time(llvm::function_ref<void(ModuleOp)> build) const {

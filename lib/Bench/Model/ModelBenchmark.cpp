@@ -11,6 +11,7 @@
 #include "cs336/Bench/Model/ModelProfile.h"
 #include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/Bench/Timing/StepTimer.h"
+#include "cs336/Driver/Compile/Autotuner.h"
 #include "cs336/Driver/Compile/MemoryBudget.h"
 #include "cs336/Driver/Run/InputTensors.h"
 #include "cs336/runtime/DeviceStart.h"
@@ -35,7 +36,10 @@ compile(const ModelDescription &description, const CompileOptions &options,
         llvm::function_ref<void(llvm::StringRef)> warn, double &recomputedShare) {
   FailureOr<std::vector<uint8_t>> bytes = failure();
   absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
-    FailureOr<CompileOptions> fitted = fitMemoryBudget(module, options);
+    // Workspaces of tuned schedules count towards the budget.
+    FailureOr<CompileOptions> fitted = tuneSchedules(module, options);
+    if (succeeded(fitted))
+      fitted = fitMemoryBudget(module, *fitted);
     if (failed(fitted))
       return failure();
     PipelineOptions pipeline;

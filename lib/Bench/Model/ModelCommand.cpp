@@ -203,6 +203,7 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = checkFlags(); !status.ok())
     return status;
   catchInterruptions();
+  compile.setInterruption(checkInterruption);
   ModelDescription base;
   base.mode = includeOptimizer ? Mode::Train : backward ? Mode::ForwardBackward : Mode::Forward;
   absl::StatusOr<std::vector<ModelDescription>> descriptions = describeModels(model, base);

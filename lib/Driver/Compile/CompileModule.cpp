@@ -10,6 +10,7 @@
 #include "DumpFiles.h"
 #include "ExecutableCache.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Driver/Compile/Autotuner.h"
 #include "cs336/Driver/Compile/MemoryBudget.h"
 #include "cs336/Statistics/PassStatistics.h"
 #include "cs336/Target/CPU/CPUTarget.h"
@@ -136,7 +137,10 @@ static CompileOptions leaveOutUntrustedCache(ModuleOp module, const CompileOptio
 
 FailureOr<std::vector<uint8_t>> cs336::compileModule(ModuleOp module, const CompileOptions &given) {
   enableRemarks(module, given);
-  CompileOptions options = leaveOutUntrustedCache(module, given);
+  FailureOr<CompileOptions> tuned = tuneSchedules(module, given);
+  if (failed(tuned))
+    return failure();
+  CompileOptions options = leaveOutUntrustedCache(module, *tuned);
   std::optional<std::string> key = ExecutableCache::getKey(module, options);
   if (!key)
     return compile(module, options);

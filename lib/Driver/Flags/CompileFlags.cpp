@@ -8,8 +8,12 @@
 #include "cs336/Driver/Flags/CompileFlags.h"
 
 #include "cs336/Driver/Flags/GivenFlags.h"
+#include "cs336/Driver/Tune/ScheduleTuner.h"
+#include "cs336/Driver/Tune/SessionTimer.h"
 #include "cs336/Pipelines/Ladder.h"
 #include "cs336/Support/ByteSize.h"
+#include "cs336/runtime/CacheFolder.h"
+#include "cs336/runtime/CudaInfo.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Regex.h"
@@ -45,6 +49,10 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
       noCache("no-cache",
               cl::desc("Neither take executables and compiled GPU kernels from the cache nor keep them there"),
               cl::cat(category), cl::sub(subcommand)),
+      autotune("autotune",
+               cl::desc("Time several schedules of each attention on the GPU, use the fastest, and remember it in the "
+                        "cache. Requires --device cuda"),
+               cl::cat(category), cl::sub(subcommand)),
       dumpDir("dump-dir",
               cl::desc("Folder for the IR after every pass, the planned program, its memory plan, and the kernels as "
                        "linalg, as text and as machine code"),
@@ -137,10 +145,36 @@ absl::Status CompileFlags::checkMemoryBudget(runtime::DeviceId device) const {
                                                           bytes.status().message(), "; or give a size such as 30GiB"));
 }
 
+absl::Status CompileFlags::checkAutotune(runtime::DeviceId device) const {
+  if (!autotune)
+    return absl::OkStatus();
+  if (device.kind != runtime::DeviceKind::kCuda)
+    return absl::InvalidArgumentError("--autotune requires --device cuda: only kernels of GPUs have schedules to time");
+  if (!architectures.empty())
+    return absl::InvalidArgumentError("--autotune conflicts with --arch: it times kernels for the architecture of the "
+                                      "GPU");
+  if (noCache)
+    return absl::InvalidArgumentError("--autotune conflicts with --no-cache: the cache remembers the choices");
+  if (absl::StatusOr<std::string> own = runtime::QueryCudaTarget(device.ordinal); !own.ok())
+    return absl::Status(own.status().code(), absl::StrCat("--autotune requires a GPU: ", own.status().message()));
+  if (runtime::CacheFolder().empty())
+    return absl::FailedPreconditionError("--autotune requires a folder for the cache: set CS336_CACHE_DIR");
+  return absl::OkStatus();
+}
+
+std::unique_ptr<Autotuner> CompileFlags::createAutotuner(runtime::DeviceId device,
+                                                         const std::string &cacheFolder) const {
+  if (!autotune)
+    return nullptr;
+  return std::make_unique<ScheduleTuner>(std::make_unique<SessionTimer>(device, cacheFolder, interruption), cacheFolder,
+                                         [](llvm::StringRef line) { llvm::errs() << line << "\n"; });
+}
+
 absl::Status CompileFlags::check(runtime::DeviceId device) const {
   absl::Status status = distribute ? distribute->check() : absl::OkStatus();
   status.Update(checkPipelineOptions());
   status.Update(checkMemoryBudget(device));
+  status.Update(checkAutotune(device));
   if (!status.ok())
     return status;
   if (ladder && *ladder && !fusions.empty())
@@ -167,6 +201,7 @@ absl::Status CompileFlags::checkWithoutCode() const {
   absl::Status status = refuseFlag(architectures, reason);
   status.Update(refuseFlag(cpu, reason));
   status.Update(refuseFlag(noCache, reason));
+  status.Update(refuseFlag(autotune, reason));
   return status;
 }
 

@@ -26,6 +26,8 @@ class TimingScope;
 
 namespace cs336 {
 
+class Autotuner;
+
 struct CompileOptions {
   /// The text after `--cs336-pipeline=`, such as "dtype=bf16". Empty for the defaults.
   std::string pipeline;
@@ -49,15 +51,17 @@ struct CompileOptions {
   std::string remarks;
   /// Receives the table of pass statistics. May be null.
   llvm::raw_ostream *passStatistics = nullptr;
+  /// Tunes the schedules of the program's kernels before it is compiled (see `tuneSchedules`). May be null.
+  Autotuner *autotuner = nullptr;
 };
 
-/// Runs the pipeline on a module that is not planned yet. Does not change modules with planned entries. The option
-/// `memory-budget` requires several runs, on copies of the module (see MemoryBudget.h).
+/// Runs the pipeline on a module that is not planned yet, without autotuning. Does not change modules with planned
+/// entries. The option `memory-budget` requires several runs, on copies of the module (see MemoryBudget.h).
 llvm::LogicalResult runPipeline(mlir::ModuleOp module, const CompileOptions &options);
 
 /// Returns the bytes of an executable (a .cs336x file) for the module. The module becomes planned exec IR, or stays as
-/// it was if the executable is in the cache. The module's context must be created from a registry with
-/// `registerDialects`. Fails with diagnostics.
+/// it was if the executable is in the cache. Tunes it first if the options have an autotuner. The module's context must
+/// be created from a registry with `registerDialects`. Fails with diagnostics.
 llvm::FailureOr<std::vector<uint8_t>> compileModule(mlir::ModuleOp module, const CompileOptions &options);
 
 } // namespace cs336

@@ -8,7 +8,7 @@
 #ifndef CS336_DRIVER_FLAGS_COMPILEFLAGS_H
 #define CS336_DRIVER_FLAGS_COMPILEFLAGS_H
 
-#include "cs336/Driver/Compile/CompileModule.h"
+#include "cs336/Driver/Compile/Autotuner.h"
 #include "cs336/Driver/Compile/OutputPaths.h"
 #include "cs336/Driver/Flags/DeviceFlag.h"
 #include "cs336/Driver/Flags/DistributeFlags.h"
@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 
+#include <functional>
 #include <memory>
 
 namespace cs336 {
@@ -48,17 +49,24 @@ public:
                const DistributeFlags *distribute = nullptr);
 
   /// Returns INVALID_ARGUMENT for flags without an effect: `--fusion` with `--ladder`, an option of
-  /// `--pipeline-options` that another flag sets too, `--memory-budget` beside `--checkpoint`, and `--arch` for the CPU
-  /// or without a name.
+  /// `--pipeline-options` that another flag sets too, `--memory-budget` beside `--checkpoint`, `--arch` for the CPU
+  /// or without a name, and `--autotune` for the CPU, beside `--arch` or `--no-cache`. Returns the GPU's error if
+  /// `--autotune` cannot use it.
   absl::Status check(runtime::DeviceId device) const;
 
   /// Returns INVALID_ARGUMENT if two of a tool's other outputs are the same file, or if one of them is a file that
   /// `--dump-dir` writes.
   absl::Status checkOutputs(llvm::ArrayRef<OutputPath> outputs) const;
 
-  /// Returns INVALID_ARGUMENT for flags of machine code, in a tool that does not generate it: `--arch`, `--cpu` and
-  /// `--no-cache`.
+  /// Returns INVALID_ARGUMENT for flags of machine code, in a tool that does not generate it: `--arch`, `--cpu`,
+  /// `--no-cache` and `--autotune`.
   absl::Status checkWithoutCode() const;
+
+  /// Returns whether schedules are tuned.
+  bool tunesSchedules() const { return autotune; }
+
+  /// Sets the function that ends `--autotune` by returning CANCELLED. Without it, only a signal ends it.
+  void setInterruption(std::function<absl::Status()> check) { interruption = std::move(check); }
 
   /// Returns every combination of `--dtype` and `--fusion`, the last varying fastest, or every type's ladder with
   /// `--ladder`. Without a sweep there is one pipeline.
@@ -88,6 +96,8 @@ public:
     options.remarks = remarks;
     if (passStatistics)
       options.passStatistics = &llvm::errs();
+    std::unique_ptr<Autotuner> tuner = createAutotuner(device, options.cacheFolder);
+    options.autotuner = tuner.get();
     return function(options);
   }
 
@@ -96,6 +106,9 @@ private:
 
   absl::Status checkPipelineOptions() const;
   absl::Status checkMemoryBudget(runtime::DeviceId device) const;
+  absl::Status checkAutotune(runtime::DeviceId device) const;
+  /// Returns null without `--autotune`.
+  std::unique_ptr<Autotuner> createAutotuner(runtime::DeviceId device, const std::string &cacheFolder) const;
   /// Returns the options of flags with one value.
   std::vector<FlagOption> getSingleOptions() const;
 
@@ -111,10 +124,12 @@ private:
   TextFlag cpu;
   llvm::cl::list<std::string> architectures;
   llvm::cl::opt<bool> noCache;
+  llvm::cl::opt<bool> autotune;
   TextFlag dumpDir;
   llvm::cl::opt<bool> timing;
   TextFlag remarks;
   llvm::cl::opt<bool> passStatistics;
+  std::function<absl::Status()> interruption = [] { return absl::OkStatus(); };
 };
 
 } // namespace cs336
