@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 namespace cs336::runtime {
 
@@ -52,11 +53,11 @@ absl::Status CollectiveProgress::Advance() {
   return kernel_->Launch(/*blocks=*/1, /*threads=*/1, {ToDevicePointer(&words_->done)});
 }
 
-int64_t CollectiveProgress::Expect(const std::vector<std::string> &names) {
+int64_t CollectiveProgress::Expect(Names names) {
   std::lock_guard<std::mutex> lock(mutex_);
   // Commands that run one by one are not expected.
   int64_t begin = std::max(runs_.empty() ? last_done_ : runs_.back().end(), done());
-  runs_.push_back({begin, &names});
+  runs_.push_back({begin, std::move(names)});
   return runs_.back().end();
 }
 

@@ -44,9 +44,11 @@ public:
   void Abandon() { __atomic_store_n(&words_->abandoned, 1, __ATOMIC_RELEASE); }
   CUdeviceptr abandoned() const { return reinterpret_cast<CUdeviceptr>(&words_->abandoned); }
 
-  /// Tells that a run with collectives of these names is enqueued next. The names
-  /// must outlive the run. Returns the number of collectives enqueued so far.
-  int64_t Expect(const std::vector<std::string> &names);
+  using Names = std::shared_ptr<const std::vector<std::string>>;
+
+  /// Tells that a run with collectives of these names is enqueued next. Returns
+  /// the number of collectives enqueued so far.
+  int64_t Expect(Names names);
 
   /// Returns the name of the collective that comes next if none was done for
   /// `limit` although some were enqueued, otherwise an empty text. May be called
@@ -57,7 +59,7 @@ private:
   /// Names of a run's collectives, and the number of collectives before it.
   struct Run {
     int64_t begin;
-    const std::vector<std::string> *names;
+    Names names;
     int64_t end() const { return begin + static_cast<int64_t>(names->size()); }
   };
 

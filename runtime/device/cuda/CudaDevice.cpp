@@ -90,9 +90,11 @@ class RankSequence : public PreparedCommand {
 public:
   RankSequence(NcclGroup &group, absl::Span<const CommandInfo> infos, std::unique_ptr<PreparedCommand> run)
       : group_(group), run_(std::move(run)) {
+    std::vector<std::string> names;
     for (const CommandInfo &info : infos)
       if (info.kind == "collective")
-        names_.push_back(absl::StrCat(info.name, "' of entry '", info.entry));
+        names.push_back(absl::StrCat(info.name, "' of entry '", info.entry));
+    names_ = std::make_shared<const std::vector<std::string>>(std::move(names));
   }
 
   absl::Status Execute() override {
@@ -103,7 +105,7 @@ public:
 
 private:
   NcclGroup &group_;
-  std::vector<std::string> names_;
+  CollectiveProgress::Names names_; // Shared with a thread that outlives the run.
   std::unique_ptr<PreparedCommand> run_;
 };
 

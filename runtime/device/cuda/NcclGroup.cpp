@@ -190,8 +190,8 @@ void NcclGroup::StopCounting() {
   progress_ = nullptr;
 }
 
-void NcclGroup::Expect(const std::vector<std::string> &names) {
-  if (progress_ && !names.empty())
+void NcclGroup::Expect(const CollectiveProgress::Names &names) {
+  if (progress_ && !names->empty())
     ranks_->NoteProgress(progress_->Expect(names));
 }
 

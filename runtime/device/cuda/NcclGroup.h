@@ -68,9 +68,8 @@ public:
   /// Returns the address of a word of 64 bits that is set to 1 when the group fails. Valid between CountCollectives()
   /// and StopCounting().
   CUdeviceptr abandoned() const { return progress_->abandoned(); }
-  /// Tells that a run with these collectives is enqueued next. The names must
-  /// outlive the run.
-  void Expect(const std::vector<std::string> &names);
+  /// Tells that a run with these collectives is enqueued next.
+  void Expect(const CollectiveProgress::Names &names);
 
   absl::Status Failure() const override;
   bool ShouldGiveUp() const override;
