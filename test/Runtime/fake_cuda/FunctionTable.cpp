@@ -79,6 +79,7 @@ std::pair<const std::string, void *> Counted(const char *name) {
 } // namespace
 
 bool FakeCuda::Fails(const char *name) {
+  std::lock_guard<std::recursive_mutex> lock(DriverMutex());
   if (++calls != failing_call)
     return false;
   failed = name;

@@ -122,7 +122,10 @@ int ncclCommDestroy(nccl::Comm comm) {
   return nccl::kSuccess;
 }
 int ncclCommAbort(nccl::Comm comm) {
-  ++TheFakeNccl().aborted;
+  {
+    std::lock_guard<std::mutex> lock(counts_mutex);
+    ++TheFakeNccl().aborted;
+  }
   if (TheFakeNccl().abort_ends_work)
     TheFakeCuda().is_busy = false;
   return ncclCommDestroy(comm);
