@@ -184,7 +184,7 @@ TEST_F(ScheduleTunerTest, SmallGainsAndTiesKeepTheDefault) {
   std::filesystem::remove_all(folder);
   tuned = tune([](size_t call, const std::string &) { return call == 0 ? 100 : 97; });
   ASSERT_TRUE(succeeded(tuned));
-  // Of two equal times, that of the candidate that is expected to be faster counts.
+  // If two times are equal, the candidate that is expected to be faster is chosen.
   EXPECT_THAT(selectSchedules(*tuned), HasSubstr(log.timed[1]));
 }
 
