@@ -152,7 +152,9 @@ public:
     if (result == dnnl_out_of_memory)
       return absl::ResourceExhaustedError(kOutOfMemory);
     if (result != dnnl_success)
-      return absl::InternalError(absl::StrCat("oneDNN failed with status ", result.load()));
+      return absl::InternalError(absl::StrCat("oneDNN failed with status ", result.load(),
+                                              " in a GEMM that it accepted: the system may be out of memory for "
+                                              "machine code"));
     return absl::OkStatus();
   }
 
