@@ -137,30 +137,7 @@ private:
         packLeft<Element>(left, scores);
         softmax.rescale(result);
       };
-      --keyTile;
-      if constexpr (Score::exists) {
-        // The tiles after the interior ones, these, and those before them.
-        const auto interior =
-            InteriorTiles::find<Problem, keysPerTile>(tile.first + lane.warpgroup * rowsPerWarpgroup, tile.skippedKeys);
-#pragma unroll 1
-        for (; keyTile >= interior.end; --keyTile)
-          computeTile(true);
-#pragma unroll 1
-        for (; keyTile >= interior.begin; --keyTile)
-          computeTile(false);
-#pragma unroll 1
-        for (; keyTile >= 0; --keyTile)
-          computeTile(true);
-      } else {
-        // Without a causal mask, only the last tile of keys can have columns without a key.
-        if constexpr (Problem::isCausal)
-#pragma unroll 1
-          for (; keyTile >= findFirstMasked(tile, lane.warpgroup); --keyTile)
-            computeTile(true);
-#pragma unroll 1
-        for (; keyTile >= 0; --keyTile)
-          computeTile(false);
-      }
+      visitKeyTiles<Problem>(tile, lane, --keyTile, computeTile);
 
       queryRing.release(lane.isElected);
       valueRing.awaitFull();

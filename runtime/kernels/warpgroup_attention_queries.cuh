@@ -177,29 +177,7 @@ private:
         valueRing.release(lane.isElected);
         differentiate();
       };
-      --keyTile;
-      if constexpr (Score::exists) {
-        // The tiles after the interior ones, these, and those before them.
-        const auto interior =
-            InteriorTiles::find<Problem, keysPerTile>(tile.first + lane.warpgroup * rowsPerWarpgroup, tile.skippedKeys);
-#pragma unroll 1
-        for (; keyTile >= interior.end; --keyTile)
-          computeTile(true);
-#pragma unroll 1
-        for (; keyTile >= interior.begin; --keyTile)
-          computeTile(false);
-#pragma unroll 1
-        for (; keyTile >= 0; --keyTile)
-          computeTile(true);
-      } else {
-        if constexpr (Problem::isCausal)
-#pragma unroll 1
-          for (; keyTile >= findFirstMasked(tile, lane.warpgroup); --keyTile)
-            computeTile(true);
-#pragma unroll 1
-        for (; keyTile >= 0; --keyTile)
-          computeTile(false);
-      }
+      visitKeyTiles<Problem>(tile, lane, --keyTile, computeTile);
       startSum();
 
 #pragma unroll

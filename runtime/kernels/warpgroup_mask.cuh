@@ -77,6 +77,37 @@ __device__ inline int findFirstMasked(const Tile &tile, int warpgroup) {
   return (tile.first + warpgroup * rowsPerWarpgroup) / Tile::keysPerTile;
 }
 
+/// Goes through the tiles of keys from number `keyTile` to 0, with the number in `keyTile`, and calls
+/// `computeTile(isMasked)` for each. `isMasked` is true for tiles that some query of the warpgroup does not see as a
+/// whole, and with a score function for those that are not interior.
+template <class Problem, class Tile, class ComputeTile>
+__device__ inline void visitKeyTiles(const Tile &tile, const WarpgroupLane &lane, int &keyTile,
+                                     const ComputeTile &computeTile) {
+  if constexpr (ScoreOf<Problem>::exists) {
+    // The tiles after the interior ones, these, and those before them.
+    const auto interior = InteriorTiles::find<Problem, Tile::keysPerTile>(
+        tile.first + lane.warpgroup * rowsPerWarpgroup, tile.skippedKeys);
+#pragma unroll 1
+    for (; keyTile >= interior.end; --keyTile)
+      computeTile(true);
+#pragma unroll 1
+    for (; keyTile >= interior.begin; --keyTile)
+      computeTile(false);
+#pragma unroll 1
+    for (; keyTile >= 0; --keyTile)
+      computeTile(true);
+  } else {
+    // Without a causal mask, only the last tile of keys can have columns without a key. Callers compute it themselves.
+    if constexpr (Problem::isCausal)
+#pragma unroll 1
+      for (; keyTile >= findFirstMasked(tile, lane.warpgroup); --keyTile)
+        computeTile(true);
+#pragma unroll 1
+    for (; keyTile >= 0; --keyTile)
+      computeTile(false);
+  }
+}
+
 /// Computes scores from q · k for the keys of a tile.
 template <class Problem, bool isInterior, class Tile, int size, class... Derivatives>
 __device__ inline void applyToTile(const ScoreOf<Problem> &function, float (&scores)[size], const Tile &tile,
