@@ -5,24 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScheduleSelection.h"
+#include "KernelEmitter.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/Exec/IR/Buffers.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
-#include "cs336/Target/CUDA/TunableKernels.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-
-#include <numeric>
 
 using namespace mlir;
 using namespace cs336;
 using namespace cs336::cuda;
-
-/// Returns the bytes to which the offset of element 0 is aligned.
-static int64_t getOffsetAlignment(MemRefType type) {
-  int64_t bytes = exec::BufferLayout(type).offset * exec::getElementBytes(type.getElementType());
-  return std::gcd(bytes, DeviceKernel::storageAlignment);
-}
 
 /// Returns the types of the operands. The schedules of a kernel depend on the least alignment of each operand in all
 /// launches.
@@ -38,7 +29,7 @@ static SmallVector<MemRefType> getOperandTypes(exec::KernelOp kernel) {
       return;
     }
     for (auto [type, other] : llvm::zip_equal(types, operands))
-      if (getOffsetAlignment(other) < getOffsetAlignment(type))
+      if (getAlignment(other) < getAlignment(type))
         type = other;
   });
   return types;
