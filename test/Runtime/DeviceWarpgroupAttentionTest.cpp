@@ -257,7 +257,8 @@ void runRound(const TensorMap *queryGradient, unsigned char *workspace) {
   Kernel::run(queryGradient, workspace);
 }
 
-/// Heads are computed one after the other if there are no more than `headsPerGroup`: the last group has another order.
+/// `headsPerGroup` heads are computed at the same time. Blocks take the tiles of the last of several groups in the
+/// reverse order.
 template <class Problem, bool overlaps, int headsPerGroup = 1>
 void checkOnePass() {
   using Prepare = WarpgroupGradientPrepare<Problem, Element>;
