@@ -333,7 +333,7 @@ TEST(ModelReportTest, MemoryThatIsNotThePlansIsWarnedOf) {
   ++measurement.deviceMemory->used;
   EXPECT_TRUE(describeMemoryMismatch(measurement));
   measurement.deviceMemory = {.used = measurement.memoryBytes - 1};
-  EXPECT_THAT(describeMemoryMismatch(measurement).value_or(""), HasSubstr("gave memory back"));
+  EXPECT_THAT(describeMemoryMismatch(measurement).value_or(""), HasSubstr("freed memory"));
 }
 
 } // namespace
