@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "NcclGroupFixture.h"
-#include "device/cuda/PeerCopies.h"
 
 #include <cstring>
 #include <deque>
@@ -98,71 +97,71 @@ TEST_F(PeerGroupTest, TheLastBarrierCountsTheCollective) {
   EXPECT_TRUE(ranks->reported.ok()) << "all collectives are done: " << ranks->reported;
 }
 
-/// The number of elements of each operand of a gather, and the bytes that each stream copies.
-struct Division {
-  std::vector<int64_t> operands;
-  std::vector<int64_t> stream_bytes;
-};
+TEST_F(PeerGroupTest, CopiesToOtherRanksAndToItselfAreInTwoStreams) {
+  const int64_t operands[] = {1024, 10, (int64_t{5} << 18) + 1};
+  ProgramBuilder program = TwoRankProgram();
+  EntryBuilder entry(program.executable(), *program.executable().entries[0]);
+  entry.entry().commands.clear();
+  entry.entry().events = 0;
+  std::vector<Tensor> inputs;
+  inputs.push_back(*Tensor::Create({DType::kF32, {3, 4}}));
+  std::vector<std::string> names = {"x"};
+  format::CollectiveT gather;
+  int64_t bytes = 0;
+  for (int64_t elements : operands) {
+    Tensor &input = inputs.emplace_back(*Tensor::Create({DType::kF32, {elements}}));
+    std::iota(input.mutable_values<float>().begin(), input.mutable_values<float>().end(), 1.0f);
+    names.push_back("part" + std::to_string(names.size()));
+    gather.sources.push_back(entry.Input(names.back(), MakeType(DType::kF32, {elements})));
+    gather.targets.push_back(entry.Output("whole" + names.back(), MakeType(DType::kF32, {2 * elements})));
+    sharing->floats[2 * names.size() - 2] = 2 * elements;
+    bytes += 4 * elements;
+  }
+  entry.Collective(format::CollectiveKind::all_gather, gather.sources[0], gather.targets[0]);
+  entry.entry().commands.back()->stream = 1;
+  entry.entry().commands.back()->body.AsCollective()->sources = gather.sources;
+  entry.entry().commands.back()->body.AsCollective()->targets = gather.targets;
+  auto session = CreateRank(program);
+  ASSERT_TRUE(session.ok()) << session.status();
+  std::vector<int64_t> by_stream;
+  for (auto [stream, copied] : fake.copied_bytes)
+    by_stream.push_back(copied);
+  EXPECT_THAT(by_stream, ElementsAre(bytes, bytes));
 
-constexpr int64_t kMiB = int64_t{1} << 20, kLaneElements = kLeastLaneBytes / 4;
+  std::vector<NamedTensor> named;
+  for (size_t i = 0; i != inputs.size(); ++i)
+    named.push_back({names[i], inputs[i]});
+  ASSERT_TRUE((*session)->Run("forward", named).ok());
+  for (size_t i = 1; i != inputs.size(); ++i) {
+    absl::Span<const float> part = inputs[i].values<float>();
+    absl::StatusOr<TensorView> whole = (*session)->Output("forward", "whole" + names[i]);
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    EXPECT_EQ(whole->values<float>().subspan(0, part.size()), part);
+    EXPECT_EQ(absl::MakeConstSpan(sharing->peer[2 * i]).subspan(0, part.size()), part) << "in the peer's memory";
+  }
+}
 
-TEST_F(PeerGroupTest, GathersAreDividedAmongStreams) {
-  const Division divisions[] = {
-      {{1024}, {4096, 4096}},
-      {{kLaneElements - 1}, {kMiB - 4, kMiB - 4}},
-      {{kLaneElements}, {kMiB / 2, kMiB / 2, kMiB}},
-      {{kLaneElements + 1}, {kMiB / 2, kMiB / 2 + 4, kMiB + 4}},
-      {{kLaneElements / 2, kLaneElements / 2}, {kMiB / 2, kMiB / 2, kMiB}},
-      // The first operand is split.
-      {{kLaneElements / 4 * 3, kLaneElements / 4, 10}, {kMiB / 2, kMiB / 2 + 40, kMiB + 40}},
-      // The second operand is split at the multiple of 64 KiB that is closest to the half.
-      {{10, kLaneElements}, {40 + kMiB / 2, kMiB / 2, kMiB + 40}},
-      // A half that ends near the end of an operand splits none.
-      {{kLaneElements / 2 + 100, kLaneElements / 2}, {kMiB / 2, kMiB / 2 + 400, kMiB + 400}},
-  };
-  for (const Division &division : divisions) {
+TEST_F(PeerGroupTest, CopiesOfAChainOfGathersDoNotWaitForItsBarriers) {
+  const auto type = MakeType(DType::kF32, {64}), gathered = MakeType(DType::kF32, {128});
+  for (bool same_target : {false, true}) {
     ProgramBuilder program = TwoRankProgram();
     EntryBuilder entry(program.executable(), *program.executable().entries[0]);
     entry.entry().commands.clear();
     entry.entry().events = 0;
-    std::vector<Tensor> inputs;
-    inputs.push_back(*Tensor::Create({DType::kF32, {3, 4}}));
-    std::vector<std::string> names = {"x"};
-    format::CollectiveT gather;
-    for (int64_t elements : division.operands) {
-      Tensor &input = inputs.emplace_back(*Tensor::Create({DType::kF32, {elements}}));
-      std::iota(input.mutable_values<float>().begin(), input.mutable_values<float>().end(), 1.0f);
-      names.push_back("part" + std::to_string(names.size()));
-      gather.sources.push_back(entry.Input(names.back(), MakeType(DType::kF32, {elements})));
-      gather.targets.push_back(entry.Output("whole" + names.back(), MakeType(DType::kF32, {2 * elements})));
+    uint32_t source = entry.Arena("part", type), target = entry.Arena("whole", gathered);
+    for (uint32_t each : {target, same_target ? target : entry.Arena("other", gathered)}) {
+      entry.Collective(format::CollectiveKind::all_gather, source, each);
+      entry.entry().commands.back()->stream = 1;
     }
-    entry.Collective(format::CollectiveKind::all_gather, gather.sources[0], gather.targets[0]);
-    entry.entry().commands.back()->stream = 1;
-    entry.entry().commands.back()->body.AsCollective()->sources = gather.sources;
-    entry.entry().commands.back()->body.AsCollective()->targets = gather.targets;
     sharing->peer.clear();
-    sharing->floats.clear();
-    for (size_t i = 0; i != division.operands.size(); ++i)
-      sharing->floats[2 + 2 * i] = 2 * division.operands[i];
+    sharing->floats = {{2, 128}, {4, 128}};
     fake.copied_bytes.clear();
-    auto session = CreateRank(program);
-    ASSERT_TRUE(session.ok()) << session.status();
-    std::vector<int64_t> bytes;
+    fake.waits.clear();
+    ASSERT_TRUE(CreateRank(program).ok());
+    ASSERT_EQ(fake.copied_bytes.size(), 2u);
     for (auto [stream, copied] : fake.copied_bytes)
-      bytes.push_back(copied);
-    EXPECT_THAT(bytes, UnorderedElementsAreArray(division.stream_bytes));
-
-    std::vector<NamedTensor> named;
-    for (size_t i = 0; i != inputs.size(); ++i)
-      named.push_back({names[i], inputs[i]});
-    ASSERT_TRUE((*session)->Run("forward", named).ok());
-    for (size_t i = 0; i != division.operands.size(); ++i) {
-      absl::Span<const float> part = inputs[i + 1].values<float>();
-      absl::StatusOr<TensorView> whole = (*session)->Output("forward", "whole" + names[i + 1]);
-      ASSERT_TRUE(whole.ok()) << whole.status();
-      EXPECT_EQ(whole->values<float>().subspan(0, part.size()), part);
-      EXPECT_EQ(absl::MakeConstSpan(sharing->peer[2 + 2 * i]).subspan(0, part.size()), part) << "in the peer's memory";
-    }
+      EXPECT_EQ(fake.waits[stream], same_target ? 2 : 1)
+          << "for the first barrier, and the last one of the first gather";
   }
 }
 

@@ -13,7 +13,6 @@
 
 #include "NcclGroupFixture.h"
 #include "TcpTestGroup.h"
-#include "device/cuda/PeerCopies.h"
 
 #include <gmock/gmock.h>
 #include <tuple>
@@ -104,13 +103,13 @@ float ResultElement(const Exchange &exchange, int ranks, int rank, int step, int
 }
 
 TEST_P(PeerOrderTest, ResultsAreRightForEverySize) {
-  // Parts with which the copies to other ranks have the size of a bound.
-  const int64_t lanes = kLeastLaneBytes / 4 / (size - 1), staged = (int64_t{8} << 20) / 4 / size / 4 * 4;
+  // Larger parts are staged.
+  const int64_t staged = (int64_t{8} << 20) / 4 / size / 4 * 4;
   const Exchange exchanges[] = {
       {CollectiveKind::all_gather, 1},          {CollectiveKind::all_gather, 1023},
-      {CollectiveKind::all_gather, lanes - 1},  {CollectiveKind::all_gather, lanes},
-      {CollectiveKind::all_gather, lanes + 1},  {CollectiveKind::reduce_scatter, 4},
-      {CollectiveKind::reduce_scatter, staged}, {CollectiveKind::reduce_scatter, staged + 4},
+      {CollectiveKind::all_gather, 1 << 18},    {CollectiveKind::reduce_scatter, 4},
+      {CollectiveKind::reduce_scatter, staged}, {CollectiveKind::all_gather, 4},
+      {CollectiveKind::all_gather, 12},         {CollectiveKind::reduce_scatter, staged + 4},
       {CollectiveKind::all_reduce, 4},          {CollectiveKind::all_reduce, staged + 8},
   };
   constexpr size_t kCount = std::size(exchanges);
@@ -166,7 +165,7 @@ TEST_P(PeerOrderTest, ResultsAreRightForEverySize) {
 ///     mean  = all_reduce(mean) of y      neither
 ///     whole = gather(source) of z        after stream 0 has read `whole`, and has written z
 TEST_P(PeerOrderTest, NoRankOverwritesWhatAnotherOneUses) {
-  const int64_t elements = kLeastLaneBytes / 4 / (size - 1) + 3;
+  const int64_t elements = 1027;
   EntryBuilder entry = program.Entry("forward");
   entry.entry().streams = 2;
   entry.entry().events = 5;
@@ -243,6 +242,70 @@ TEST_P(PeerOrderTest, NoRankOverwritesWhatAnotherOneUses) {
     }
   });
   EXPECT_EQ(fake.barriers, kSteps * size * (2 + 1 + 1 + 2));
+}
+
+/// Stream 1 runs these gathers directly after each other. Each one uses bytes of the one before it:
+///
+///     whole  = gather(source) of x
+///     source = gather(few) of y      writes what the first one reads on other ranks
+///     twice  = gather(source)        reads what other ranks have just written
+///     twice  = gather(many) of z     from the second element of `twice` on: other parts, of other ranks
+TEST_P(PeerOrderTest, GathersOfTheSameBytesAreInOrder) {
+  const int64_t part = 25, elements = part * size, shifted = elements - 1;
+  EntryBuilder entry = program.Entry("forward");
+  entry.entry().streams = 2;
+  entry.entry().events = 2;
+  auto type = [](int64_t elements) { return MakeType(DType::kF32, {elements}); };
+  uint32_t x = entry.Input("x", type(elements)), y = entry.Input("y", type(part)), z = entry.Input("z", type(shifted));
+  uint32_t source = entry.Arena("source", type(elements)), few = entry.Arena("few", type(part)),
+           many = entry.Arena("many", type(shifted)), whole = entry.Arena("whole", type(elements * size)),
+           twice = entry.Arena("twice", type(elements * size));
+  uint32_t rest = entry.View(twice, {shifted * size}, {1}, sizeof(float));
+  entry.Copy(x, source);
+  entry.Copy(y, few);
+  entry.Copy(z, many);
+  entry.Record(0);
+  entry.Wait(0);
+  entry.entry().commands.back()->stream = 1;
+  const std::pair<uint32_t, uint32_t> gathers[] = {{source, whole}, {few, source}, {source, twice}, {many, rest}};
+  for (auto [from, to] : gathers) {
+    entry.Collective(CollectiveKind::all_gather, from, to);
+    entry.entry().commands.back()->stream = 1;
+  }
+  entry.Record(1);
+  entry.entry().commands.back()->stream = 1;
+  entry.Wait(1);
+  entry.Copy(whole, entry.Output("first", type(elements * size)));
+  entry.Copy(twice, entry.Output("last", type(elements * size)));
+
+  auto value = [](int rank, int step, int64_t index, int input) {
+    return static_cast<float>(10000 * input + 1000 * rank + 100 * (step % 10) + index % 97);
+  };
+  RunAll([&](int rank, Session &session) {
+    Tensor inputs[] = {*Tensor::Create({DType::kF32, {elements}}), *Tensor::Create({DType::kF32, {part}}),
+                       *Tensor::Create({DType::kF32, {shifted}})};
+    for (int step = 0; step != 25; ++step) {
+      for (int input = 0; input != 3; ++input)
+        for (int64_t k = 0; float &each : inputs[input].mutable_values<float>())
+          each = value(rank, step, k++, input);
+      ASSERT_TRUE(session.Run("forward", {{"x", inputs[0]}, {"y", inputs[1]}, {"z", inputs[2]}}).ok());
+      int64_t wrong = 0;
+      for (int64_t k = 0; float each : Values(session, "first")) {
+        wrong += each != value(static_cast<int>(k / elements), step, k % elements, 0);
+        ++k;
+      }
+      EXPECT_EQ(wrong, 0) << "first gather, rank " << rank << ", step " << step;
+      absl::Span<const float> last = Values(session, "last");
+      EXPECT_EQ(last[0], value(0, step, 0, 1)) << "third gather, rank " << rank << ", step " << step;
+      for (int64_t k = 1; k != elements * size; ++k) {
+        int64_t of_many = k - 1;
+        wrong += of_many < shifted * size
+                     ? last[k] != value(static_cast<int>(of_many / shifted), step, of_many % shifted, 2)
+                     : last[k] != value(static_cast<int>(k % elements / part), step, k % part, 1);
+      }
+      EXPECT_EQ(wrong, 0) << "fourth gather, rank " << rank << ", step " << step;
+    }
+  });
 }
 
 } // namespace

@@ -82,6 +82,38 @@ TEST_F(StreamForkTest, SidesRunBetweenTheWorkBeforeAndAfter) {
   EXPECT_THAT(orders, ElementsAre("abcde", "abdce", "acbde", "acdbe", "adbce", "adcbe"));
 }
 
+TEST_F(StreamForkTest, ContinuedSidesDoNotWaitForTheCurrentStream) {
+  fake.delays_work = true;
+  std::set<std::string> orders;
+  for (int run = 0; run != 200; ++run) {
+    done.clear();
+    auto enqueue = [&](char letter) {
+      Enqueue(fork->side(0), letter);
+      return absl::OkStatus();
+    };
+    ASSERT_TRUE(fork->Run(1, [&] { return enqueue('a'); }).ok());
+    Enqueue(context->stream(), 'x');
+    ASSERT_TRUE(fork->Continue(1, [&] { return enqueue('b'); }).ok());
+    Enqueue(context->stream(), 'y');
+    ASSERT_TRUE(context->WaitForStream().ok());
+    orders.insert(done);
+  }
+  EXPECT_THAT(orders, ElementsAre("abxy", "axby"));
+}
+
+TEST_F(StreamForkTest, ContinuedSidesStayInTheCapture) {
+  absl::Status ended = Capture([&] {
+    auto enqueue = [&] {
+      Enqueue(fork->side(0), 'a');
+      return absl::OkStatus();
+    };
+    EXPECT_TRUE(fork->Run(1, enqueue).ok());
+    EXPECT_TRUE(fork->Continue(1, enqueue).ok());
+  });
+  EXPECT_TRUE(ended.ok()) << ended;
+  EXPECT_THAT(done, IsEmpty());
+}
+
 TEST_F(StreamForkTest, OnlyTheFirstSidesAreCaptured) {
   absl::Status ended = Capture([&] {
     EXPECT_TRUE(fork->Run(1,

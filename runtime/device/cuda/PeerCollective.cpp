@@ -51,32 +51,18 @@ bool IsSupported(const std::vector<Transfer> &transfers, format::CollectiveKind 
   });
 }
 
-/// The work of a collective between two barriers. The first one has two purposes: what this rank reads from other ranks
-/// has been written there, and what it writes to other ranks is not in use there any more.
-///
-/// The last barrier of another collective serves both purposes if that collective is the previous command of the
-/// stream. Executables are verified (VerifyStreams.cpp): on each rank, events or the order of the stream place every
-/// command that uses the operands' bytes before or after this collective. A command that is before it is also before
-/// the previous collective's last barrier on the same rank: it is the previous collective, or earlier in this stream,
-/// or in another stream. In the last case, this stream waits for an event after it; since no wait is between the two
-/// collectives, this wait is before the previous one. All ranks run the same program, so this holds on every rank, and
-/// the previous collective's last barrier ends only after all ranks have reached it. A command that is after this
-/// collective waits for its last barrier.
-///
-/// The first collective of an entry's stream has no previous command. Between it and the last collective of the run
-/// before, the host may have written inputs and variables of one rank.
+/// The work of a collective, and its first and last barrier.
 class PeerCollective : public PreparedCommand {
 public:
-  /// `follows`: the previous command of the stream is such a collective.
-  PeerCollective(NcclGroup &group, const PeerGroup &peers, int64_t barrier, bool follows,
+  PeerCollective(NcclGroup &group, const PeerGroup &peers, int64_t barrier, PeerStart start,
                  std::unique_ptr<PeerWork> work)
-      : group_(group), peers_(peers), barrier_(barrier), follows_(follows), work_(std::move(work)) {}
+      : group_(group), peers_(peers), barrier_(barrier), start_(start), work_(std::move(work)) {}
 
   absl::Status Execute() override {
     CurrentContext current(peers_.context());
     CS336_RETURN_IF_ERROR(current.status());
     auto synchronise = [this] { return peers_.Synchronise(barrier_, /*done=*/0); };
-    auto arrive = [&] { return follows_ ? absl::OkStatus() : synchronise(); };
+    auto arrive = [&] { return start_ == PeerStart::kBarrier ? synchronise() : absl::OkStatus(); };
     CS336_RETURN_IF_ERROR(work_->Enqueue(arrive, synchronise));
     return peers_.Synchronise(barrier_, group_.done());
   }
@@ -85,7 +71,7 @@ private:
   NcclGroup &group_;
   const PeerGroup &peers_;
   int64_t barrier_;
-  bool follows_;
+  PeerStart start_;
   std::unique_ptr<PeerWork> work_;
 };
 
@@ -108,9 +94,10 @@ absl::StatusOr<std::vector<SharedTransfer>> Share(PeerGroup &peers, const std::v
 }
 
 absl::StatusOr<std::unique_ptr<PeerWork>> PrepareWork(PeerGroup &peers, const std::vector<SharedTransfer> &transfers,
-                                                      const format::CollectiveT &collective, int64_t bytes) {
+                                                      const format::CollectiveT &collective, PeerStart start,
+                                                      int64_t bytes) {
   if (collective.kind == format::CollectiveKind::all_gather)
-    return GatherFromPeers(peers, transfers);
+    return GatherFromPeers(peers, transfers, start == PeerStart::kPreviousCopies);
   PeerReduction reduction = {static_cast<Reduction>(collective.reduction),
                              collective.kind == format::CollectiveKind::all_reduce};
   return bytes > kMostDirectBytes ? ReduceStaged(peers, transfers, reduction)
@@ -129,11 +116,10 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(NcclGroup
   if (!barrier)
     return nullptr;
   CS336_ASSIGN_OR_RETURN(std::vector<SharedTransfer> shared, Share(peers, transfers));
+  PeerStart start = peers.sequence().Add(context.previous, context.command, collective.kind, transfers);
   CS336_ASSIGN_OR_RETURN(std::unique_ptr<PeerWork> work,
-                         PrepareWork(peers, shared, collective, SourceBytes(transfers)));
-  bool follows = peers.IsLatest(context.previous);
-  peers.SetLatest(context.command);
-  return std::make_unique<PeerCollective>(group, peers, *barrier, follows, std::move(work));
+                         PrepareWork(peers, shared, collective, start, SourceBytes(transfers)));
+  return std::make_unique<PeerCollective>(group, peers, *barrier, start, std::move(work));
 }
 
 } // namespace cs336::runtime

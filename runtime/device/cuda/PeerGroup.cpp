@@ -85,15 +85,15 @@ absl::StatusOr<std::vector<CUdeviceptr>> PeerGroup::ShareStaging() {
   return staging_addresses_;
 }
 
-absl::StatusOr<StreamFork *> PeerGroup::ForkLanes() {
-  if (!lanes_) {
+absl::StatusOr<StreamFork *> PeerGroup::ForkCopies() {
+  if (!copies_) {
     std::array<CUstream, 2> streams;
     for (CUstream &stream : streams) {
       CS336_ASSIGN_OR_RETURN(stream, context_.AddStream());
     }
-    CS336_ASSIGN_OR_RETURN(lanes_, StreamFork::Create(context_, streams));
+    CS336_ASSIGN_OR_RETURN(copies_, StreamFork::Create(context_, streams));
   }
-  return &*lanes_;
+  return &*copies_;
 }
 
 absl::StatusOr<const PtxKernel *> PeerGroup::FindReduction(DType dtype, Reduction reduction) {

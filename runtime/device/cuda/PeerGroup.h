@@ -13,6 +13,7 @@
 #include "cs336/runtime/Executable.h"
 #include "device/cuda/CudaContext.h"
 #include "device/cuda/PeerMemory.h"
+#include "device/cuda/PeerSequence.h"
 #include "device/cuda/PtxKernel.h"
 #include "device/cuda/StreamFork.h"
 
@@ -61,20 +62,17 @@ public:
   /// times, in the same order on all ranks. Then adds 1 to the word of 64 bits at `done`, unless that is 0.
   absl::Status Synchronise(int64_t barrier, CUdeviceptr done) const;
 
-  /// Remembers the collective of this group that was prepared last. It ends with a barrier, on which the collective
-  /// that directly follows it relies.
-  void SetLatest(const format::CommandT &collective) { latest_ = &collective; }
-  bool IsLatest(const format::CommandT *command) const { return command && command == latest_; }
+  /// Returns the collectives of this group that have been prepared. Each of them ends with a barrier.
+  PeerSequence &sequence() { return sequence_; }
 
   /// The memory of each rank to which the other ranks write what it reduces.
   static constexpr int64_t kStagingBytes = int64_t{64} << 20;
   /// Allocates and shares it at the first call. Returns its address on each rank. All ranks call this at the same time.
   absl::StatusOr<std::vector<CUdeviceptr>> ShareStaging();
 
-  /// Returns the streams in which copies run beside those of the current stream: a second lane of copies to other
-  /// ranks, and a lane of copies to this rank. They are created at the first call. Collectives use them one after the
-  /// other.
-  absl::StatusOr<StreamFork *> ForkLanes();
+  /// Returns the two streams in which the copies of gathers run. They are created at the first call. Collectives use
+  /// them one after the other.
+  absl::StatusOr<StreamFork *> ForkCopies();
 
   /// Returns the kernel of ReduceText(), which lives as long as the group.
   absl::StatusOr<const PtxKernel *> FindReduction(DType dtype, Reduction reduction);
@@ -98,8 +96,8 @@ private:
   std::vector<CUdeviceptr> staging_addresses_; // By rank; empty until staging memory is needed.
   PeerMemory peers_;
   absl::optional<int64_t> stream_;
-  absl::optional<StreamFork> lanes_;
-  const format::CommandT *latest_ = nullptr;
+  absl::optional<StreamFork> copies_;
+  PeerSequence sequence_;
   int64_t reserved_ = 0;
   std::unique_ptr<PtxKernel> synchronise_;
   std::map<std::pair<DType, Reduction>, std::unique_ptr<PtxKernel>> reductions_;

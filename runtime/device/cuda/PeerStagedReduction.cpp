@@ -75,17 +75,14 @@ public:
           if (rank == peers_.rank())
             AddSum(rounds_[i], piece, reduction);
           else
-            rounds_[i].copies.Add(peers_, rank,
-                                  {StagingOf(rank, peers_.rank()) + piece.offset, SourceOf(piece), piece.bytes()});
+            rounds_[i].copies.Add({StagingOf(rank, peers_.rank()) + piece.offset, SourceOf(piece), piece.bytes()});
     }
-    for (Round &round : rounds_) {
-      CS336_RETURN_IF_ERROR(round.copies.Prepare(peers_));
+    for (Round &round : rounds_)
       CS336_RETURN_IF_ERROR(
           round.sums.Prepare(peers_, transfers.front().own.dtype, reduction.reduction, kStagedBlocks));
-    }
     if (reduction.is_for_all)
       AddResults(transfers);
-    return results_.Prepare(peers_);
+    return absl::OkStatus();
   }
 
   absl::Status Enqueue(Barrier /*arrive*/, Barrier synchronise) const override {
@@ -94,14 +91,18 @@ public:
     for (const Round &round : rounds_) {
       if (&round != &rounds_.front())
         CS336_RETURN_IF_ERROR(synchronise());
-      CS336_RETURN_IF_ERROR(round.copies.Enqueue(peers_));
+      CS336_RETURN_IF_ERROR(Enqueue(round.copies));
       CS336_RETURN_IF_ERROR(synchronise());
       CS336_RETURN_IF_ERROR(round.sums.Enqueue(peers_));
     }
-    return results_.Enqueue(peers_);
+    return Enqueue(results_);
   }
 
 private:
+  absl::Status Enqueue(const PeerCopies &copies) const {
+    return copies.Enqueue(peers_.context(), peers_.context().stream());
+  }
+
   /// Returns the part of a rank's staging memory that another one writes to.
   CUdeviceptr StagingOf(int rank, int source) const {
     return staging_[rank] + (source < rank ? source : source - 1) * capacity_;
@@ -125,8 +126,7 @@ private:
       for (const SharedTransfer &each : transfers) {
         int64_t first = each.first(peers_.rank()), vectors = each.first(peers_.rank() + 1) - first;
         int target = (peers_.rank() + step) % peers_.size();
-        results_.Add(peers_, target,
-                     {each.targets[target] + first * kVectorBytes, ToDevicePointer(each.own.dst) + first * kVectorBytes,
+        results_.Add({each.targets[target] + first * kVectorBytes, ToDevicePointer(each.own.dst) + first * kVectorBytes,
                       vectors * kVectorBytes});
       }
   }

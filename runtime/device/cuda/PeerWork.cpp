@@ -8,7 +8,6 @@
 #include "device/cuda/PeerWork.h"
 
 #include "device/cuda/CudaMemory.h"
-#include "device/cuda/PeerCopies.h"
 #include "device/cuda/PeerKernels.h"
 #include "status/StatusMacros.h"
 
@@ -44,41 +43,25 @@ absl::Status PeerSums::Enqueue(const PeerGroup &peers) const {
 
 namespace {
 
-/// Copies or sums of operands.
-template <typename Accesses>
-class WorkAfterArrival : public PeerWork {
+/// A reduction by one kernel.
+class DirectReduction : public PeerWork {
 public:
-  WorkAfterArrival(const PeerGroup &peers, Accesses accesses) : peers_(peers), accesses_(std::move(accesses)) {}
+  DirectReduction(const PeerGroup &peers, PeerSums sums) : peers_(peers), sums_(std::move(sums)) {}
 
   absl::Status Enqueue(Barrier arrive, Barrier /*synchronise*/) const override {
     CS336_RETURN_IF_ERROR(arrive());
-    return accesses_.Enqueue(peers_);
+    return sums_.Enqueue(peers_);
   }
 
 private:
   const PeerGroup &peers_;
-  Accesses accesses_;
+  PeerSums sums_;
 };
 
 /// The fastest for a reduction of at most 8 MiB.
 constexpr unsigned kDirectBlocks = 32;
 
 } // namespace
-
-absl::StatusOr<std::unique_ptr<PeerWork>> GatherFromPeers(PeerGroup &peers,
-                                                          const std::vector<SharedTransfer> &transfers) {
-  PeerCopies copies;
-  // Each rank begins with another one, so that no GPU receives from all at once.
-  for (int step = 1; step <= peers.size(); ++step)
-    for (const SharedTransfer &each : transfers) {
-      int target = (peers.rank() + step) % peers.size();
-      copies.Add(
-          peers, target,
-          {each.targets[target] + peers.rank() * each.src_bytes(), ToDevicePointer(each.own.src), each.src_bytes()});
-    }
-  CS336_RETURN_IF_ERROR(copies.Prepare(peers));
-  return std::make_unique<WorkAfterArrival<PeerCopies>>(peers, std::move(copies));
-}
 
 absl::StatusOr<std::unique_ptr<PeerWork>>
 ReduceFromPeers(PeerGroup &peers, const std::vector<SharedTransfer> &transfers, PeerReduction reduction) {
@@ -96,7 +79,7 @@ ReduceFromPeers(PeerGroup &peers, const std::vector<SharedTransfer> &transfers, 
     sums.Add(each.first(peers.rank() + 1) - first, addresses);
   }
   CS336_RETURN_IF_ERROR(sums.Prepare(peers, transfers.front().own.dtype, reduction.reduction, kDirectBlocks));
-  return std::make_unique<WorkAfterArrival<PeerSums>>(peers, std::move(sums));
+  return std::make_unique<DirectReduction>(peers, std::move(sums));
 }
 
 } // namespace cs336::runtime

@@ -77,9 +77,10 @@ private:
   unsigned blocks_ = 1;
 };
 
-/// Copies this rank's part of each operand to all ranks.
+/// Copies this rank's part of each operand to all ranks. If `continues`, the copies do not wait for the last barrier of
+/// the previous collective, which is a gather too.
 absl::StatusOr<std::unique_ptr<PeerWork>> GatherFromPeers(PeerGroup &peers,
-                                                          const std::vector<SharedTransfer> &transfers);
+                                                          const std::vector<SharedTransfer> &transfers, bool continues);
 /// Reduces by a kernel that reads from all ranks, and writes to them for all_reduce. It has the least latency, but
 /// a multiprocessor reads about 10 GB/s over NVLink, so that many are busy.
 absl::StatusOr<std::unique_ptr<PeerWork>>

@@ -28,18 +28,25 @@ absl::StatusOr<StreamFork> StreamFork::Create(const CudaContext &context, absl::
 absl::Status StreamFork::Run(size_t count, absl::FunctionRef<absl::Status()> enqueue) {
   if (count == 0)
     return enqueue();
-  CUstream main = context_->stream();
-  CS336_RETURN_IF_ERROR(begin_.Record(main));
+  CS336_RETURN_IF_ERROR(begin_.Record(context_->stream()));
   absl::Status status;
   size_t begun = 0;
   for (; begun != count && status.ok(); begun += status.ok())
     status = begin_.Block(sides_[begun].stream);
   if (status.ok())
     status = enqueue();
-  for (Side &side : absl::MakeSpan(sides_).first(begun)) {
+  return Join(begun, status);
+}
+
+absl::Status StreamFork::Continue(size_t count, absl::FunctionRef<absl::Status()> enqueue) {
+  return Join(count, enqueue());
+}
+
+absl::Status StreamFork::Join(size_t count, absl::Status status) {
+  for (Side &side : absl::MakeSpan(sides_).first(count)) {
     absl::Status joined = side.end.Record(side.stream);
     if (joined.ok())
-      joined = side.end.Block(main);
+      joined = side.end.Block(context_->stream());
     status.Update(joined);
   }
   return status;

@@ -37,6 +37,9 @@ public:
   /// after an error, too: otherwise a capture could not end. Returns the first
   /// error. Allocates nothing.
   absl::Status Run(size_t count, absl::FunctionRef<absl::Status()> enqueue);
+  /// As Run(), but the side streams do not wait for the current stream: their work follows what they ran last. All of
+  /// them were side streams of an earlier run of the same capture.
+  absl::Status Continue(size_t count, absl::FunctionRef<absl::Status()> enqueue);
 
   size_t size() const { return sides_.size(); }
   CUstream side(size_t index) const { return sides_[index].stream; }
@@ -49,6 +52,8 @@ private:
   };
 
   explicit StreamFork(const CudaContext &context) : context_(&context) {}
+  /// Lets the current stream wait for the first `count` side streams. Returns the first error, which may be `status`.
+  absl::Status Join(size_t count, absl::Status status);
 
   const CudaContext *context_;
   CudaEvent begin_;

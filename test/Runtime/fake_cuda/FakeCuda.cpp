@@ -449,6 +449,7 @@ CUresult cuStreamDestroy(CUstream stream) { return Destroy(stream); }
 CUresult cuStreamSynchronize(CUstream stream) { return Wait(stream->latest); }
 CUresult cuStreamQuery(CUstream stream) { return Query(stream->latest); }
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  ++TheFakeCuda().waits[stream];
   if (event->in_default_stream && TheFakeCuda().default_stream_work)
     std::exchange(TheFakeCuda().default_stream_work, nullptr)();
   if (event->capture) {

@@ -97,6 +97,8 @@ struct FakeCuda {
   bool delays_work = false;
   /// Bytes of copies within device memory, by stream.
   std::map<CUstream_st *, int64_t> copied_bytes;
+  /// Waits for events, by stream.
+  std::map<CUstream_st *, int> waits;
   /// Does what other ranks have done when a barrier of ranks is reached. Its argument counts the calls, from 1 on.
   std::function<void(int)> at_barrier;
   int barriers = 0;
