@@ -31,6 +31,14 @@ absl::string_view ArithmeticName(format::Arithmetic arithmetic) {
   return arithmetic == format::Arithmetic::none ? "" : format::EnumNameArithmetic(arithmetic);
 }
 
+int64_t EventOf(const format::CommandT &command) {
+  if (const auto *record = command.body.AsRecord())
+    return record->event;
+  if (const auto *wait = command.body.AsWait())
+    return wait->event;
+  return -1;
+}
+
 /// Offsets of an entry's inputs in one block.
 struct InputLayout {
   explicit InputLayout(const format::EntryT &entry) {
@@ -147,6 +155,7 @@ absl::Status EntryRunner::PrepareCommands() {
                       .kind = KindName(command->body.type),
                       .location = command->location,
                       .stream = command->stream,
+                      .event = EventOf(*command),
                       .flops = command->flops,
                       .bytes = command->bytes,
                       .live_bytes = live_bytes[commands_.size()],

@@ -31,7 +31,7 @@ absl::StatusOr<StreamSequence> StreamSequence::Create(const CudaContext &context
 
 absl::Status StreamSequence::ForEach(absl::FunctionRef<absl::Status(size_t)> run) {
   return fork_.Run(fork_.size(), [&]() -> absl::Status {
-    for (size_t i = 0; i != commands_.size(); ++i) {
+    for (size_t i : order_) {
       StreamScope scope(*context_, streams_[i]);
       CS336_RETURN_IF_ERROR(run(i));
     }

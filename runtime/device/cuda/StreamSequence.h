@@ -11,6 +11,7 @@
 #include "cs336/runtime/CommandInfo.h"
 #include "cs336/runtime/Device.h"
 #include "device/cuda/CudaContext.h"
+#include "device/cuda/EnqueueOrder.h"
 #include "device/cuda/StreamFork.h"
 
 #include "absl/functional/function_ref.h"
@@ -35,8 +36,9 @@ public:
                                                absl::Span<const std::unique_ptr<PreparedCommand>> commands,
                                                absl::Span<const CommandInfo> infos);
 
-  /// Calls `run` with each command's position, in order, in a scope of the
-  /// command's stream. Stops at the first error.
+  /// Calls `run` with each command's position, in the order of
+  /// OrderForEnqueue(), in a scope of the command's stream. Stops at the first
+  /// error.
   absl::Status ForEach(absl::FunctionRef<absl::Status(size_t)> run);
 
   absl::Span<const std::unique_ptr<PreparedCommand>> commands() const { return commands_; }
@@ -45,13 +47,15 @@ public:
 private:
   StreamSequence(const CudaContext &context, absl::Span<const std::unique_ptr<PreparedCommand>> commands,
                  absl::Span<const CommandInfo> infos, std::vector<CUstream> streams, StreamFork fork)
-      : context_(&context), commands_(commands), infos_(infos), streams_(std::move(streams)), fork_(std::move(fork)) {}
+      : context_(&context), commands_(commands), infos_(infos), streams_(std::move(streams)),
+        order_(OrderForEnqueue(infos)), fork_(std::move(fork)) {}
 
   const CudaContext *context_;
   absl::Span<const std::unique_ptr<PreparedCommand>> commands_;
   absl::Span<const CommandInfo> infos_;
   std::vector<CUstream> streams_; // The stream of each command.
-  StreamFork fork_;               // The other streams than the main one.
+  std::vector<size_t> order_;
+  StreamFork fork_; // The other streams than the main one.
 };
 
 } // namespace cs336::runtime

@@ -25,6 +25,7 @@ struct CommandInfo {
   absl::string_view kind = "";     // "launch", "gemm", "copy", "collective", ...
   absl::string_view location = ""; // The source location as text.
   int64_t stream = 0;              // The stream of the entry that runs it.
+  int64_t event = -1;              // The event that a "record" records or a "wait" waits for.
   double flops = 0;                // A multiply-add counts as two.
   double bytes = 0;                // The bytes of its buffers; each element counts once.
   int64_t live_bytes = 0;          // The arena's live bytes while it runs.
