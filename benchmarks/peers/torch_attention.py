@@ -9,6 +9,15 @@ Reads one job per line of standard input, in JSON, and answers each with one lin
     head_dim], which is transposed like a model's head split and merge; weights have the output's shape
     values   a safetensors file to write: the output o, and the gradients q, k and v of Σ o·weights, as float32
     causal   true if query i sees key j only for i ≥ j
+    score    what happens to the scaled score of query i and key j before the mask; the variants sdpa, flash and cudnn
+             support only plain
+             plain      nothing
+             window     visible only if i − j < score_number
+             alibi      plus slopes[head] · (j − i), where the inputs have slopes: [heads]
+             softcap    score_number · tanh(score / score_number)
+             documents  visible only if documents[batch, i] = documents[batch, j], where the inputs have documents:
+                        [batch, length]
+    score_number  a number; 0 if the score function has none
     dtype    fp32, tf32 (float32 with rounded matmuls), bf16 or fp16: the type of q, k and v
     device   cpu or cuda[:N]
     variant  naive      two matmuls and torch.softmax
@@ -16,7 +25,8 @@ Reads one job per line of standard input, in JSON, and answers each with one lin
              sdpa       scaled_dot_product_attention, with the backend that PyTorch chooses
              flash      the same by FlashAttention
              cudnn      the same by cuDNN
-             flex       torch.compile of flex_attention, with a block mask if causal
+             flex       torch.compile of flex_attention, with a block mask if some keys are hidden. The mask is made
+                        once, outside of the times
     warmup, steps, threads   numbers; threads 0 stands for PyTorch's default
 
 The answer has `forward_ms` and `backward_ms`, one time per step, each after a synchronization; and on a GPU, by
@@ -31,6 +41,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import torch
 from answer_jobs import Job, UnsupportedError, answer_jobs
@@ -44,25 +55,113 @@ BACKENDS = {"flash": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
 NO_KERNEL = ("No available kernel", "No viable backend")
 
 
-def probabilities(q: torch.Tensor, k: torch.Tensor, causal: bool) -> torch.Tensor:
+@dataclass(frozen=True)
+class Score:
+    """A score function and a mask. `change` and `sees` have the arguments that flex_attention gives them.
+
+    Indices are numbers, or tensors that broadcast to scores.
+    """
+
+    causal: bool
+    #: change(score, batch, head, query, key) → score, or None
+    change: Callable | None = None
+    #: sees(batch, head, query, key) → bool, or None if every query sees every key
+    sees: Callable | None = None
+    #: True if `sees` depends on the batch.
+    by_batch: bool = False
+
+
+Tensors = dict[str, torch.Tensor]
+Index = torch.Tensor
+
+
+def up_to_query(_batch: Index, _head: Index, query: Index, key: Index) -> torch.Tensor:
+    """Return where a key is not after the query."""
+    return query >= key
+
+
+def plain(job: Job, _tensors: Tensors) -> Score:
+    return Score(job["causal"], sees=up_to_query if job["causal"] else None)
+
+
+def window(job: Job, _tensors: Tensors) -> Score:
+    width = int(job["score_number"])
+
+    def sees(_batch: Index, _head: Index, query: Index, key: Index) -> torch.Tensor:
+        return (query >= key) & (query - key < width)
+
+    return Score(job["causal"], sees=sees)
+
+
+def alibi(job: Job, tensors: Tensors) -> Score:
+    slopes = tensors["slopes"]
+
+    def change(score: torch.Tensor, _batch: Index, head: Index, query: Index, key: Index) -> torch.Tensor:
+        return score + slopes[head] * (key - query)
+
+    return replace(plain(job, tensors), change=change)
+
+
+def softcap(job: Job, tensors: Tensors) -> Score:
+    cap = job["score_number"]
+
+    def change(score: torch.Tensor, _batch: Index, _head: Index, _query: Index, _key: Index) -> torch.Tensor:
+        return cap * torch.tanh(score / cap)
+
+    return replace(plain(job, tensors), change=change)
+
+
+def documents(job: Job, tensors: Tensors) -> Score:
+    numbers, causal = tensors["documents"], job["causal"]
+
+    def sees(batch: Index, _head: Index, query: Index, key: Index) -> torch.Tensor:
+        same = numbers[batch, query] == numbers[batch, key]
+        return same & (query >= key) if causal else same
+
+    return Score(causal, sees=sees, by_batch=True)
+
+
+SCORES: dict[str, Callable[[Job, Tensors], Score]] = {
+    "plain": plain,
+    "window": window,
+    "alibi": alibi,
+    "softcap": softcap,
+    "documents": documents,
+}
+# The variants that support all of them.
+SCORE_VARIANTS = ("naive", "compiled", "flex")
+
+
+def indices(scores: torch.Tensor) -> list[torch.Tensor]:
+    """Return the batch, head, query and key of every score. scores: [batch, length, length] or with heads."""
+    rank = scores.dim()
+    along = [
+        torch.arange(size, device=scores.device).view([-1 if axis == own else 1 for axis in range(rank)])
+        for own, size in enumerate(scores.shape)
+    ]
+    return along if rank == 4 else [along[0], torch.zeros_like(along[0]), *along[1:]]
+
+
+def probabilities(q: torch.Tensor, k: torch.Tensor, score: Score) -> torch.Tensor:
     """Return the softmax of the scores, [..., length, length]. q, k: [..., length, head_dim]."""
     scores = (q @ k.transpose(-1, -2)) / math.sqrt(q.shape[-1])
-    if causal:
-        mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).tril()
-        scores = torch.where(mask, scores, float("-inf"))
+    if score.change:
+        scores = score.change(scores, *indices(scores))
+    if score.sees:
+        scores = torch.where(score.sees(*indices(scores)), scores, float("-inf"))
     return torch.softmax(scores, dim=-1)
 
 
-def naive(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
+def naive(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, score: Score) -> torch.Tensor:
     """Compute attention by two matmuls. q, k, v: [..., length, head_dim]."""
-    return probabilities(q, k, causal) @ v
+    return probabilities(q, k, score) @ v
 
 
-def sdpa(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
-    """Compute the same by the library's fused kernels, which require an axis of heads."""
+def sdpa(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, score: Score) -> torch.Tensor:
+    """Compute plain attention by the library's fused kernels, which require an axis of heads."""
     if q.dim() == 3:
-        return sdpa(q[:, None], k[:, None], v[:, None], causal)[:, 0]
-    return functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        return sdpa(q[:, None], k[:, None], v[:, None], score)[:, 0]
+    return functional.scaled_dot_product_attention(q, k, v, is_causal=score.causal)
 
 
 def by_backend(name: str) -> Callable:
@@ -71,10 +170,10 @@ def by_backend(name: str) -> Callable:
     if backend is None:
         raise UnsupportedError(f"PyTorch {torch.__version__} has no backend {name}")
 
-    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
+    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, score: Score) -> torch.Tensor:
         try:
             with sdpa_kernel(backend):
-                return sdpa(q, k, v, causal)
+                return sdpa(q, k, v, score)
         except RuntimeError as error:
             if any(part in str(error) for part in NO_KERNEL):
                 raise UnsupportedError(f"the backend {name} has no kernel for {q.dtype} on {q.device}") from error
@@ -92,15 +191,13 @@ def flex() -> Callable:
     attend, make_mask = torch.compile(flex_attention), torch.compile(create_block_mask)
     masks = []
 
-    def sees(_batch: torch.Tensor, _head: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
-        return query >= key
-
-    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
+    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, score: Score) -> torch.Tensor:
         if q.dim() == 3:
-            return run(q[:, None], k[:, None], v[:, None], causal)[:, 0]
-        if causal and not masks:
-            masks.append(make_mask(sees, None, None, q.shape[-2], k.shape[-2], device=q.device))
-        return attend(q, k, v, block_mask=masks[0] if causal else None)
+            return run(q[:, None], k[:, None], v[:, None], score)[:, 0]
+        if score.sees and not masks:
+            batches = q.shape[0] if score.by_batch else None
+            masks.append(make_mask(score.sees, batches, None, q.shape[-2], k.shape[-2], device=q.device))
+        return attend(q, k, v, score_mod=score.change, block_mask=masks[0] if masks else None)
 
     return run
 
@@ -108,21 +205,23 @@ def flex() -> Callable:
 def with_heads(function: Callable) -> Callable:
     """Return the function for tensors with heads: between a model's head split and merge."""
 
-    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool) -> torch.Tensor:
+    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, score: Score) -> torch.Tensor:
         if q.dim() == 3:
-            return function(q, k, v, causal)
-        return function(*(x.transpose(1, 2) for x in (q, k, v)), causal).transpose(1, 2).contiguous()
+            return function(q, k, v, score)
+        return function(*(x.transpose(1, 2) for x in (q, k, v)), score).transpose(1, 2).contiguous()
 
     return run
 
 
-def scores_alone(q: torch.Tensor, k: torch.Tensor, causal: bool) -> torch.Tensor:
+def scores_alone(q: torch.Tensor, k: torch.Tensor, score: Score) -> torch.Tensor:
     """Compute `probabilities` after a model's head split."""
-    return probabilities(q, k, causal) if q.dim() == 3 else probabilities(q.transpose(1, 2), k.transpose(1, 2), causal)
+    return probabilities(q, k, score) if q.dim() == 3 else probabilities(q.transpose(1, 2), k.transpose(1, 2), score)
 
 
-def choose(variant: str, part: str) -> Callable:
-    """Return the function of the variant."""
+def choose(variant: str, part: str, form: str) -> Callable:
+    """Return the function of the variant, which must support the score function `form`."""
+    if form != "plain" and variant not in SCORE_VARIANTS:
+        raise UnsupportedError(f"{variant} has no score functions: variants naive, compiled and flex do")
     if part == "scores":
         return {"naive": scores_alone, "compiled": torch.compile(scores_alone)}[variant]
     if variant == "compiled":
@@ -143,7 +242,8 @@ def measure(job: Job) -> dict[str, object]:
     tensors = load_file(job["inputs"], device=str(device))
     names = "qkv" if job["part"] == "whole" else "qk"
     leaves = [tensors[name].requires_grad_() for name in names]
-    weights, attention = tensors["weights"], choose(job["variant"], job["part"])
+    weights, score = tensors["weights"], SCORES[job["score"]](job, tensors)
+    attention = choose(job["variant"], job["part"], job["score"])
     on_gpu = device.type == "cuda"
 
     def synchronize() -> None:
@@ -174,7 +274,7 @@ def measure(job: Job) -> dict[str, object]:
     answer: dict[str, object] = {"torch": torch.__version__}
     start = time.perf_counter()
     try:
-        o = attention(*leaves, job["causal"])
+        o = attention(*leaves, score)
         o.backward(weights)
     except NotImplementedError as error:
         raise UnsupportedError(f"{job['variant']}: {error}") from error
@@ -187,10 +287,10 @@ def measure(job: Job) -> dict[str, object]:
 
     reset_peak()
     with torch.no_grad():
-        attention(*leaves, job["causal"])
+        attention(*leaves, score)
     answer["forward_peak_mib"] = memory(peak=True)
     reset_peak()
-    o = attention(*leaves, job["causal"])
+    o = attention(*leaves, score)
     answer["before_backward_mib"] = memory(peak=False)
     o.backward(weights)
     answer["backward_peak_mib"] = memory(peak=True)
@@ -200,11 +300,11 @@ def measure(job: Job) -> dict[str, object]:
     forward, backward = [], []
     for step in range(job["warmup"] + job["steps"]):
         with torch.no_grad():
-            seconds, _ = timed(lambda: attention(*leaves, job["causal"]))
+            seconds, _ = timed(lambda: attention(*leaves, score))
         if step >= job["warmup"]:
             forward.append(seconds)
     for step in range(job["warmup"] + job["steps"]):
-        o = attention(*leaves, job["causal"])
+        o = attention(*leaves, score)
         seconds, _ = timed(lambda o=o: o.backward(weights))
         if step >= job["warmup"]:
             backward.append(seconds)

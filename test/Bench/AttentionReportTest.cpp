@@ -49,6 +49,17 @@ TEST(AttentionReportTest, TheWidestDefaultTableFits) {
     EXPECT_LE(getWidestLine(print(makeAttentionReport(rows, {}), format)), 120);
 }
 
+TEST(AttentionReportTest, ATableOfScoreFunctionsFits) {
+  std::vector<AttentionRow> rows;
+  for (ComputeType type : {ComputeType::FP32, ComputeType::BF16})
+    for (const char *score : {"plain", "window:16384", "softcap:30.25", "documents:16384"})
+      for (Fusion fusion : {Fusion::None, Fusion::Elementwise})
+        rows.push_back(
+            makeRow({64, 32, 65536, 128, true, type, AttentionCase::Part::Whole, *parseScore(score)}, fusion));
+  for (Format format : {Format::Table, Format::Markdown})
+    EXPECT_LE(getWidestLine(print(makeAttentionReport(rows, {}), format)), 120);
+}
+
 TEST(AttentionReportTest, APeerThatDisagreesHasNoRatio) {
   std::vector<AttentionRow> rows{makeRow({1, 1, 8, 8}, Fusion::None)};
   EXPECT_THAT(print(makeAttentionReport(rows, {}), Format::CSV), HasSubstr(",123456.789,10.00,"));
@@ -75,6 +86,22 @@ TEST(AttentionReportTest, APassThatDidNotFitSaysSo) {
   std::string text = print(makeAttentionReport(rows, {}), Format::Table);
   EXPECT_THAT(text, HasSubstr("OOM"));
   EXPECT_THAT(text, HasSubstr("12346.234"));
+}
+
+TEST(AttentionReportTest, ACaseIsDescribedWithItsScoreFunction) {
+  AttentionCase attention{8, 16, 1024, 64, /*isCausal=*/true, ComputeType::BF16};
+  EXPECT_EQ(describeAttention(attention, Fusion::All, {}), "8 x 16 x 1024 x 64, causal, bf16, fusion all");
+  attention.score = *parseScore("softcap:2.5");
+  EXPECT_EQ(describeAttention(attention, Fusion::All, {}), "8 x 16 x 1024 x 64, causal, softcap:2.5, bf16, fusion all");
+}
+
+TEST(AttentionReportTest, SpeedUpsCompareEqualScoreFunctions) {
+  AttentionCase window{1, 1, 64, 8, /*isCausal=*/true};
+  window.score = *parseScore("window:16");
+  std::vector<AttentionRow> rows{makeRow({1, 1, 64, 8, /*isCausal=*/true}, Fusion::None), makeRow(window, Fusion::All)};
+  EXPECT_THAT(print(makeAttentionReport(rows, {}), Format::Table), ::testing::Not(HasSubstr("speed-up")));
+  rows.push_back(makeRow(window, Fusion::None));
+  EXPECT_THAT(print(makeAttentionReport(rows, {}), Format::Table), HasSubstr("speed-up"));
 }
 
 TEST(AttentionReportTest, ATileThatDoesNotFitHasBothNumbers) {

@@ -18,27 +18,13 @@ HONEST = """
 import json, sys
 sys.path.insert(0, {folder!r})
 import numpy as np
-import reference
+import numpy_attention
 from safetensors.numpy import load_file, save_file
 
 for line in sys.stdin:
     job = json.loads(line)
     tensors = {{name: value.astype(np.float64) for name, value in load_file(job["inputs"]).items()}}
-    split = (lambda x: x.swapaxes(1, 2)) if tensors["q"].ndim == 4 else (lambda x: x[:, None])
-    merge = (lambda x: x.swapaxes(1, 2)) if tensors["q"].ndim == 4 else (lambda x: x[:, 0])
-    q, k = split(tensors["q"]), split(tensors["k"])
-    mask = np.tri(q.shape[2], dtype=bool) if job["causal"] else None
-    if job["part"] == "whole":
-        o, pullback = reference.attention(q, k, split(tensors["v"]), mask)
-        values = dict(zip("oqkv", map(merge, (o, *pullback(split(tensors["weights"])))), strict=True))
-    else:
-        factor = 1 / np.sqrt(q.shape[-1])
-        scores = np.where(True if mask is None else mask, q @ k.swapaxes(2, 3) * factor, -np.inf)
-        o = reference.softmax(scores)
-        weights = tensors["weights"].reshape(o.shape)
-        gradient = o * (weights - (o * weights).sum(-1, keepdims=True)) * factor
-        values = dict(o=o.reshape(tensors["weights"].shape), q=merge(gradient @ k),
-                      k=merge(gradient.swapaxes(2, 3) @ q))
+    values = numpy_attention.compute(job, tensors)
     save_file({{name: np.ascontiguousarray(value * {scale}, np.float32) for name, value in values.items()}},
               job["values"])
     steps = job["steps"]
@@ -56,9 +42,10 @@ def peer(tmp_path: Path):
     return make
 
 
-def run(peer: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(peer: str, *arguments: str, length: int = 11) -> subprocess.CompletedProcess[str]:
     """Run cs336-bench from the build that the tests run in."""
-    command = ["cs336-bench", "attention", "--batch-size", "2", "--length", "11", "--head-dim", "8", "--device", DEVICE]
+    command = ["cs336-bench", "attention", "--batch-size", "2", "--length", str(length), "--head-dim", "8"]
+    command += ["--device", DEVICE]
     command += ["--steps", "3", "--warmup", "0", "--format", "json", "--peer-python", peer, *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=os.environ)
 
@@ -101,6 +88,55 @@ def test_scores_alone_agree_with_numpy(peer, heads: int, fusion: str) -> None:
     for variant in ("sdpa", "flash", "cudnn", "flex"):
         stderr = run(honest, *arguments, "--peer", f"torch:naive,{variant}").stderr
         assert f"--part scores conflicts with torch:{variant}, which computes whole attention" in stderr
+
+
+SCORES = ["plain", "window:4", "alibi", "softcap:1.5", "documents:4"]
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+@pytest.mark.parametrize("mask", ["full", "causal"])
+@pytest.mark.parametrize(
+    ("dtype", "fusion", "part", "tolerance"),
+    [("fp32", "none,all", "whole,scores", 1e-5), ("fp16", "all", "whole", 5e-3)],
+)
+def test_score_functions_agree_with_numpy(
+    peer, heads: int, mask: str, dtype: str, fusion: str, part: str, tolerance: float
+) -> None:
+    honest = peer(HONEST.format(folder=str(Path(__file__).parent), scale=1.0))
+    scores = [score for score in SCORES if mask == "causal" or not score.startswith("window")]
+    arguments = ["--num-heads", str(heads), "--mask", mask, "--score", ",".join(scores), "--no-mfu"]
+    arguments += ["--part", part, "--dtype", dtype, "--fusion", fusion, "--peer", "torch:naive"]
+    rows = results(run(honest, *arguments, length=12))
+    assert {row["score"] for row in rows} == set(scores)
+    for row in rows:
+        assert max(row["torch_naive_difference"].values()) < tolerance, (row["score"], row["part"], row["fusion"])
+
+
+def test_rates_count_visible_pairs(peer) -> None:
+    """Pairs are areas of the 12 x 12 square."""
+    honest = peer(HONEST.format(folder=str(Path(__file__).parent), scale=1.0))
+    arguments = ["--num-heads", "3", "--no-mfu", "--peer", "torch:naive"]
+    causal = {"plain": 72, "alibi": 72, "softcap:2": 72, "window:4": 40, "window:50": 72, "documents:3": 24}
+    full = {"plain": 144, "alibi": 144, "documents:3": 48}
+    rows = results(run(honest, *arguments, "--mask", "causal", "--score", ",".join(causal), length=12))
+    rows += results(run(honest, *arguments, "--mask", "full", "--score", ",".join(full), length=12))
+    pairs = [*causal.values(), *full.values()]
+    for row, expected in zip(rows, pairs, strict=True):
+        flops = 4 * 2 * 3 * 8 * expected
+        assert row["forward_tflops"] * row["forward_median_ms"] == pytest.approx(flops * 1e-9), row["score"]
+        assert row["torch_naive_forward_tflops"] * 1000.0 == pytest.approx(flops * 1e-9)
+        assert row["torch_naive_backward_tflops"] * 2500.0 == pytest.approx(2.5 * flops * 1e-9)
+
+
+def test_the_peer_gets_the_state_of_a_score_function(peer, tmp_path: Path) -> None:
+    program = HONEST.format(folder=str(Path(__file__).parent), scale=1.0)
+    check = """
+    name, expected = {"alibi": ("slopes", numpy_attention.make_slopes(3)),
+                      "documents": ("documents", numpy_attention.make_documents(2, 12, 4))}[job["score"]]
+    np.testing.assert_allclose(tensors[name], expected, rtol=1e-6)
+    values ="""
+    arguments = ["--num-heads", "3", "--score", "alibi,documents:4", "--peer", "torch"]
+    assert len(results(run(peer(program.replace("\n    values =", check)), *arguments, length=12))) == 2
 
 
 def test_a_mismatch_prints_no_ratio(peer) -> None:
@@ -146,25 +182,43 @@ OLD_PYTORCH = {
 }
 
 
-def test_an_old_pytorch_lacks_only_its_missing_variants(tmp_path: Path) -> None:
-    for name, text in OLD_PYTORCH.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    program = """
+@pytest.fixture
+def old_pytorch(tmp_path: Path):
+    """Return the reasons why an old PyTorch does not support variants with a score function."""
+
+    def choose(form: str) -> list[str]:
+        for name, text in OLD_PYTORCH.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
+        program = f"""
 import answer_jobs, torch_attention
 for variant in ("naive", "compiled", "sdpa", "flash", "cudnn", "flex"):
     try:
-        torch_attention.choose(variant, "whole")
+        torch_attention.choose(variant, "whole", {form!r})
     except answer_jobs.UnsupportedError as error:
         print(error)
 """
-    peers = Path(__file__).parents[2] / "benchmarks/peers"
-    environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{peers}", "PYTHONDONTWRITEBYTECODE": "1"}
-    output = subprocess.run(
-        [sys.executable, "-c", program], env=environment, text=True, check=True, capture_output=True
-    )
-    assert output.stdout.splitlines() == [
+        peers = Path(__file__).parents[2] / "benchmarks/peers"
+        environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{peers}", "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-c", program]
+        output = subprocess.run(command, env=environment, text=True, check=True, capture_output=True)
+        return output.stdout.splitlines()
+
+    return choose
+
+
+def test_an_old_pytorch_lacks_only_its_missing_variants(old_pytorch) -> None:
+    assert old_pytorch("plain") == [
         "PyTorch 2.4.1 has no backend cudnn",
+        "flex requires PyTorch 2.5 or later, this is 2.4.1",
+    ]
+
+
+def test_score_functions_need_variants_that_support_them(old_pytorch) -> None:
+    assert old_pytorch("alibi") == [
+        "sdpa has no score functions: variants naive, compiled and flex do",
+        "flash has no score functions: variants naive, compiled and flex do",
+        "cudnn has no score functions: variants naive, compiled and flex do",
         "flex requires PyTorch 2.5 or later, this is 2.4.1",
     ]
 

@@ -76,8 +76,25 @@ static absl::StatusOr<Compiled> compile(llvm::function_ref<void(ModuleOp)> build
   return compiled;
 }
 
+/// Sets the state that the case's score function reads.
+static absl::Status setScoreState(runtime::Session &session, const AttentionCase &attention) {
+  std::optional<ScoreState> state = attention.score.form->getState(attention);
+  if (!state)
+    return absl::OkStatus();
+  absl::StatusOr<runtime::Tensor> zeros = session.GetVariable(state->name);
+  if (!zeros.ok())
+    return zeros.status();
+  absl::StatusOr<runtime::Tensor> values = runtime::Tensor::Create({runtime::DType::kF64, zeros->shape()});
+  if (!values.ok())
+    return values.status();
+  llvm::copy(state->values, values->mutable_values<double>().begin());
+  absl::StatusOr<runtime::Tensor> stored = runtime::Cast(*values, zeros->dtype());
+  return stored.ok() ? session.SetVariable(state->name, *stored) : stored.status();
+}
+
 static absl::StatusOr<std::unique_ptr<runtime::Session>>
-createSession(std::shared_ptr<const runtime::Executable> executable, const AttentionOptions &options) {
+createSession(std::shared_ptr<const runtime::Executable> executable, const AttentionCase &attention,
+              const AttentionOptions &options) {
   runtime::SessionOptions sessionOptions;
   sessionOptions.device = options.device;
   sessionOptions.num_threads = options.numThreads;
@@ -87,6 +104,8 @@ createSession(std::shared_ptr<const runtime::Executable> executable, const Atten
   if (!session.ok())
     return session.status();
   if (absl::Status status = (*session)->InitializeVariables(options.seed); !status.ok())
+    return status;
+  if (absl::Status status = setScoreState(**session, attention); !status.ok())
     return status;
   return session;
 }
@@ -149,10 +168,10 @@ static absl::StatusOr<StepTimes> timeEntry(runtime::Session &session, StringRef 
 /// Returns true if there is a peer that has not failed.
 static bool hasPeer(const AttentionOptions &options) { return options.peer && options.peer->getFailure().ok(); }
 
-static absl::Status measureForward(const Compiled &compiled, const AttentionOptions &options,
-                                   AttentionMeasurement &measurement, runtime::TensorMap &values,
-                                   llvm::function_ref<void(StringRef, double)> report) {
-  auto session = createSession(compiled.executable, options);
+static absl::Status measureForward(const Compiled &compiled, const AttentionCase &attention,
+                                   const AttentionOptions &options, AttentionMeasurement &measurement,
+                                   runtime::TensorMap &values, llvm::function_ref<void(StringRef, double)> report) {
+  auto session = createSession(compiled.executable, attention, options);
   if (!session.ok())
     return session.status();
   absl::StatusOr<StepTimes> times =
@@ -182,7 +201,7 @@ static absl::Status copyComparedValues(runtime::Session &session, const Attentio
 static absl::Status measureBackward(const Compiled &compiled, const AttentionCase &attention,
                                     const AttentionOptions &options, AttentionMeasurement &measurement,
                                     runtime::TensorMap &values, llvm::function_ref<void(StringRef, double)> report) {
-  auto session = createSession(compiled.executable, options);
+  auto session = createSession(compiled.executable, attention, options);
   if (!session.ok())
     return session.status();
   for (auto [name, times, begin] :
@@ -264,8 +283,8 @@ static absl::Status runPasses(const AttentionCase &attention, const AttentionOpt
   if (!measurement.forwardStatus.ok() || options.compileOnly)
     return absl::OkStatus();
   runtime::TensorMap values;
-  absl::Status status =
-      keepExhaustion(measureForward(forward, options, measurement, values, report), measurement.forwardStatus);
+  absl::Status status = keepExhaustion(measureForward(forward, attention, options, measurement, values, report),
+                                       measurement.forwardStatus);
   if (!status.ok() || !measurement.backwardStatus.ok())
     return status;
   if (!measurement.forwardStatus.ok()) {

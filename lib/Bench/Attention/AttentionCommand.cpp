@@ -59,6 +59,13 @@ AttentionCommand::AttentionCommand()
             cl::values(clEnumValN(Mask::Full, "full", "all"),
                        clEnumValN(Mask::Causal, "causal", "keys up to the position of the query")),
             cl::CommaSeparated, cl::cat(caseCategory), cl::sub(subcommand)),
+      scores(
+          "score",
+          cl::desc("Score functions between scale and softmax; those of a list with commas are measured side by side "
+                   "(default: plain, which is none). window:N shows the last N keys up to the query and requires "
+                   "--mask causal, alibi adds slope(head) * (key - query), softcap:X is X * tanh(score / X), "
+                   "documents:N hides the keys of the other of N documents of equal length"),
+          cl::value_desc("plain,window:N,..."), cl::CommaSeparated, cl::cat(caseCategory), cl::sub(subcommand)),
       parts("part",
             cl::desc("Part of attention to measure; the parts of a list with commas are measured side by side "
                      "(default: whole)"),
@@ -116,6 +123,8 @@ absl::Status AttentionCommand::checkFlags() const {
       if (!llvm::is_contained(kScoreVariants, variant))
         return absl::InvalidArgumentError(
             absl::StrCat("--part scores conflicts with torch:", variant, ", which computes whole attention"));
+  if (absl::Status status = checkScores(); !status.ok())
+    return status;
   if (absl::Status status = checkTiles(); !status.ok())
     return status;
   if (absl::Status status = checkCompileOnly(); !status.ok())
@@ -129,6 +138,16 @@ absl::Status AttentionCommand::checkFlags() const {
   if (absl::Status status = compile.checkOutputs({output.getPath()}); !status.ok())
     return status;
   return compile.check(device);
+}
+
+absl::Status AttentionCommand::checkScores() const {
+  for (const std::string &score : scores)
+    if (absl::StatusOr<AttentionScore> parsed = parseScore(score); !parsed.ok())
+      return parsed.status();
+  for (const AttentionCase &attention : getCases())
+    if (absl::Status status = attention.score.form->check(attention); !status.ok())
+      return status;
+  return absl::OkStatus();
 }
 
 absl::Status AttentionCommand::checkTiles() const {
@@ -169,6 +188,14 @@ absl::Status AttentionCommand::checkCompileOnly() const {
   return absl::OkStatus();
 }
 
+std::vector<AttentionScore> AttentionCommand::getScores() const {
+  if (scores.empty())
+    return {AttentionScore()};
+  // checkScores has rejected others.
+  auto parsed = llvm::map_range(scores, [](const std::string &score) { return *parseScore(score); });
+  return {parsed.begin(), parsed.end()};
+}
+
 std::vector<std::optional<cuda::ScoreTile>> AttentionCommand::getTiles() const {
   if (tiles.empty())
     return {std::nullopt};
@@ -191,14 +218,16 @@ std::vector<AttentionCase> AttentionCommand::getCases() const {
   std::vector<AttentionCase::Part> wantedParts(parts.begin(), parts.end());
   if (wantedParts.empty())
     wantedParts.push_back(AttentionCase::Part::Whole);
+  std::vector<AttentionScore> wantedScores = getScores();
   std::vector<AttentionCase> cases;
   for (int64_t batch : batchSizes.get())
     for (int64_t heads : numHeads.get())
       for (int64_t headDim : headDims.get())
         for (int64_t length : lengths.get())
           for (Mask mask : wanted)
-            for (AttentionCase::Part part : wantedParts)
-              cases.push_back({batch, heads, length, headDim, mask == Mask::Causal, ComputeType::FP32, part});
+            for (const AttentionScore &score : wantedScores)
+              for (AttentionCase::Part part : wantedParts)
+                cases.push_back({batch, heads, length, headDim, mask == Mask::Causal, ComputeType::FP32, part, score});
   return cases;
 }
 

@@ -89,6 +89,8 @@ absl::StatusOr<AttentionPeer::Answer> AttentionPeer::askVariant(llvm::StringRef 
       process->ask(json::Object{{"inputs", process->getPath("inputs.safetensors")},
                                 {"values", process->getPath("values.safetensors")},
                                 {"causal", attention.isCausal},
+                                {"score", attention.score.form->getName()},
+                                {"score_number", attention.score.number},
                                 {"part", attention.getPartName()},
                                 {"dtype", stringifyComputeType(attention.computeType)},
                                 {"device", options.device},

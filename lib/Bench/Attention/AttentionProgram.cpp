@@ -7,18 +7,18 @@
 
 #include "cs336/Bench/Attention/AttentionProgram.h"
 
+#include "ScoreBuilder.h"
 #include "cs336/Bench/Program/FunctionBuilder.h"
 
 #include <cmath>
-#include <limits>
 
 using namespace mlir;
 using namespace cs336;
 using namespace cs336::bench;
 
 double AttentionCase::getForwardFlops() const {
-  double scores = static_cast<double>(batchSize * numHeads) * static_cast<double>(length) * static_cast<double>(length);
-  return (part == Part::Whole ? 4 : 2) * scores * static_cast<double>(headDim) * (isCausal ? 0.5 : 1);
+  double pairs = static_cast<double>(batchSize * numHeads) * score.form->countPairs(*this);
+  return (part == Part::Whole ? 4 : 2) * pairs * static_cast<double>(headDim);
 }
 
 namespace {
@@ -35,9 +35,10 @@ private:
   DenseI64ArrayAttr makeAxes(int64_t first, int64_t end);
   Value transpose(StringRef source, RankedTensorType type, Value x);
   Value splitHeads(Value x) { return hasHeads ? transpose("attn.split_heads", tensor(heads), x) : x; }
-  Value buildMask(Value scaled);
+  Value addScoreState();
+  Value buildScore(Value scaled, Value state);
   Value buildSoftmax(Value x);
-  Value buildOutput(ArrayRef<Value> variables);
+  Value buildOutput(ArrayRef<Value> variables, Value state);
 
   const AttentionCase &attention;
   Mode mode;
@@ -88,18 +89,29 @@ Value AttentionBuilder::transpose(StringRef source, RankedTensorType type, Value
   return TransposeOp::create(builder, type, x, builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
 }
 
-/// Keys after a query's own position are hidden.
-Value AttentionBuilder::buildMask(Value scaled) {
+/// Returns null if the score function reads no state.
+Value AttentionBuilder::addScoreState() {
+  std::optional<ScoreState> state = attention.score.form->getState(attention);
+  if (!state)
+    return {};
+  Type type = state->isInteger ? Type(builder.getI32Type()) : element;
+  return function.addState(state->name, tensor(state->shape, type));
+}
+
+/// Applies the score function, then the masks.
+Value AttentionBuilder::buildScore(Value scaled, Value state) {
+  ScoreBuilder building(builder, scaled, state);
+  function.at("attn.score_function");
+  attention.score.form->change(building, attention.score.number);
   function.at("attn.mask");
-  RankedTensorType type = tensor(scores);
-  auto positions = tensor({attention.length, attention.length}, builder.getI32Type());
-  Value query = IotaOp::create(builder, positions, builder.getI64IntegerAttr(0));
-  Value key = IotaOp::create(builder, positions, builder.getI64IntegerAttr(1));
-  Value visible = CompareOp::create(builder, Predicate::GE, query, key);
-  int64_t rank = type.getRank();
-  Value mask = BroadcastOp::create(builder, type.clone(builder.getI1Type()), visible, makeAxes(rank - 2, rank));
-  Value hidden = ConstantOp::create(builder, type, -std::numeric_limits<double>::infinity());
-  return SelectOp::create(builder, type, mask, scaled, hidden);
+  Value visible = attention.score.form->buildMask(building, attention.score.number);
+  if (attention.isCausal) {
+    Value causal = building.buildCausal();
+    visible = visible ? AndOp::create(builder, causal.getType(), causal, visible).getResult() : causal;
+  }
+  if (visible)
+    building.hide(visible);
+  return building.getScores();
 }
 
 Value AttentionBuilder::buildSoftmax(Value x) {
@@ -116,16 +128,14 @@ Value AttentionBuilder::buildSoftmax(Value x) {
 }
 
 /// Returns o, or the probabilities if the program computes scores only.
-Value AttentionBuilder::buildOutput(ArrayRef<Value> variables) {
+Value AttentionBuilder::buildOutput(ArrayRef<Value> variables, Value state) {
   Value q = splitHeads(variables[0]), k = splitHeads(variables[1]);
   function.at("attn.scores");
   Value x = MatmulOp::create(builder, q, k, /*transposeA=*/false, /*transposeB=*/true);
   function.at("attn.scale");
   Value scale = ConstantOp::create(builder, tensor(scores), 1 / std::sqrt(static_cast<double>(attention.headDim)));
   x = MulOp::create(builder, tensor(scores), x, scale);
-  if (attention.isCausal)
-    x = buildMask(x);
-  x = buildSoftmax(x);
+  x = buildSoftmax(buildScore(x, state));
   if (!hasValues)
     return x;
   Value v = splitHeads(variables[2]);
@@ -144,7 +154,7 @@ void AttentionBuilder::build() {
   if (hasLoss)
     weights = function.addVariable("weights", "state", tensor(result));
 
-  Value o = buildOutput(variables);
+  Value o = buildOutput(variables, addScoreState());
   if (!hasLoss)
     return function.finish({{"o", o}});
   function.at("attn.loss");

@@ -34,8 +34,9 @@ std::string cs336::bench::describeAttention(const AttentionCase &attention, Fusi
                                             const PipelineVariant &pipeline, std::optional<cuda::ScoreTile> tile) {
   std::string heads = attention.numHeads > 1 ? llvm::formatv("{0} x ", attention.numHeads).str() : "";
   std::string tiles = tile ? ", tile " + describeTile(*tile) : "";
-  return llvm::formatv("{0} x {1}{2} x {3}{4}{5}, {6}, {7}{8}", attention.batchSize, heads, attention.length,
-                       attention.headDim, attention.isCausal ? ", causal" : "",
+  std::string score = attention.score == AttentionScore() ? "" : ", " + attention.score.text;
+  return llvm::formatv("{0} x {1}{2} x {3}{4}{5}{6}, {7}, {8}{9}", attention.batchSize, heads, attention.length,
+                       attention.headDim, attention.isCausal ? ", causal" : "", score,
                        attention.part == AttentionCase::Part::Scores ? ", scores" : "",
                        stringifyComputeType(attention.computeType), describeFusion(fusion, pipeline), tiles);
 }
@@ -137,6 +138,7 @@ static void appendSettings(Columns &columns) {
   add("S", "length", [](const Row &row) { return Cell::integer(row.attention.length); });
   add("d", "head_dim", [](const Row &row) { return Cell::integer(row.attention.headDim); });
   add("mask", "mask", [](const Row &row) { return Cell(std::string(row.attention.isCausal ? "causal" : "full")); });
+  add("score", "score", [](const Row &row) { return Cell(row.attention.score.text); });
   add("part", "part", [](const Row &row) { return Cell(row.attention.getPartName()); });
   add("dtype", "dtype", [](const Row &row) { return Cell(stringifyComputeType(row.attention.computeType)); });
   add("fusion", "fusion", [](const Row &row) { return Cell(stringifyFusion(row.fusion)); });

@@ -31,11 +31,19 @@ Value FunctionBuilder::addInput(StringRef name, RankedTensorType type) {
   return addArgument(type, {makeText(CS336Dialect::kKindAttr, "input"), makeText(CS336Dialect::kNameAttr, name)});
 }
 
+Value FunctionBuilder::addInitialized(StringRef name, StringRef kind, RankedTensorType type, InitAttr init) {
+  return addArgument(type, {makeText(CS336Dialect::kKindAttr, kind), makeText(CS336Dialect::kNameAttr, name),
+                            builder.getNamedAttr(CS336Dialect::kInitAttr, init)});
+}
+
 Value FunctionBuilder::addVariable(StringRef name, StringRef kind, RankedTensorType type) {
   constexpr double kCut = 3; // Standard deviations beyond which values are drawn again.
   auto init = InitAttr::get(builder.getContext(), InitKind::TruncatedNormal, /*std=*/1.0, kCut, 0.0);
-  return addArgument(type, {makeText(CS336Dialect::kKindAttr, kind), makeText(CS336Dialect::kNameAttr, name),
-                            builder.getNamedAttr(CS336Dialect::kInitAttr, init)});
+  return addInitialized(name, kind, type, init);
+}
+
+Value FunctionBuilder::addState(StringRef name, RankedTensorType type) {
+  return addInitialized(name, "state", type, InitAttr::get(builder.getContext(), InitKind::Zeros, 0.0, 0.0, 0.0));
 }
 
 void FunctionBuilder::at(const Twine &source) { builder.setLoc(NameLoc::get(builder.getStringAttr(source))); }

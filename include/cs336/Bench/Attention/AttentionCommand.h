@@ -54,8 +54,11 @@ private:
 
   absl::Status checkFlags() const;
   /// Return INVALID_ARGUMENT if the flag conflicts with another one.
+  absl::Status checkScores() const;
   absl::Status checkTiles() const;
   absl::Status checkCompileOnly() const;
+  /// Returns the score functions of the sweep: without --score, "plain" alone.
+  std::vector<AttentionScore> getScores() const;
   /// Returns the tiles of the sweep: without --tiles, nullopt alone.
   std::vector<std::optional<cuda::ScoreTile>> getTiles() const;
   /// Returns the pipelines, one for each tile.
@@ -76,6 +79,7 @@ private:
   llvm::cl::OptionCategory caseCategory{"The attention"};
   SizesFlag batchSizes, numHeads, lengths, headDims;
   llvm::cl::list<Mask, bool, EnumParser<Mask>> masks;
+  llvm::cl::list<std::string> scores;
   llvm::cl::list<AttentionCase::Part, bool, EnumParser<AttentionCase::Part>> parts;
   llvm::cl::list<std::string> tiles;
   llvm::cl::opt<bool> compileOnly;

@@ -40,10 +40,10 @@ public:
   /// As TorchProcess::getFailure.
   const absl::Status &getFailure() const { return process->getFailure(); }
 
-  /// Measures every variant on `inputs`: q, k, v, and `weights`, the gradient of the output. Consecutive calls for the
-  /// same case, for example with other levels of fusion, measure once. `ours` has the output o and the gradients of q,
-  /// k and v, with which PyTorch's values are compared. A lack of memory and a failure of the peer are statuses of the
-  /// measurements; other errors are returned.
+  /// Measures every variant on `inputs`: q, k, v, `weights`, the gradient of the output, and the state of the score
+  /// function. Consecutive calls for the same case, for example with other levels of fusion, measure once. `ours` has
+  /// the output o and the gradients of q, k and v, with which PyTorch's values are compared. A lack of memory and a
+  /// failure of the peer are statuses of the measurements; other errors are returned.
   absl::StatusOr<std::vector<AttentionPeerMeasurement>>
   measure(const AttentionCase &attention, const runtime::TensorMap &inputs, const runtime::TensorMap &ours);
 

@@ -8,6 +8,7 @@
 #ifndef CS336_BENCH_ATTENTION_ATTENTIONPROGRAM_H
 #define CS336_BENCH_ATTENTION_ATTENTIONPROGRAM_H
 
+#include "cs336/Bench/Attention/AttentionScore.h"
 #include "cs336/Pipelines/Pipelines.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -28,21 +29,23 @@ struct AttentionCase {
   bool isCausal = false;
   ComputeType computeType = ComputeType::FP32;
   Part part = Part::Whole;
+  /// Applied to the scaled scores. `score.form->check` must accept the case.
+  AttentionScore score = {};
 
   /// "whole", "scores".
   llvm::StringRef getPartName() const { return part == Part::Whole ? "whole" : "scores"; }
 
   bool operator==(const AttentionCase &) const = default;
 
-  /// Returns 4·B·H·S²·D, or half of it for causal attention and for scores. The backward pass takes 2.5 times as many
-  /// FLOPs, and for scores twice as many.
+  /// Returns 4·B·H·D times the visible pairs (ScoreForm::countPairs), or half of it for scores. The backward pass takes
+  /// 2.5 times as many FLOPs, and for scores twice as many.
   double getForwardFlops() const;
   double getBackwardFlops() const { return (part == Part::Whole ? 2.5 : 2.0) * getForwardFlops(); }
 };
 
-/// Appends @forward(q, k, v) -> o to the module, in primitives as in a script: a matmul, a scale, a mask, a softmax
-/// with its maximum, a matmul. q, k and v are parameters in the type's own storage. Scores have no v and no last
-/// matmul.
+/// Appends @forward(q, k, v) -> o to the module, in primitives as in a script: a matmul, a scale, a score function, a
+/// mask, a softmax with its maximum, a matmul. q, k and v are parameters in the type's own storage. The tensor that a
+/// score function reads (ScoreForm::getState) is state, and zero until it is set. Scores have no v and no last matmul.
 void buildAttentionForward(const AttentionCase &attention, mlir::ModuleOp module);
 
 /// Appends @loss(q, k, v, weights) -> Σ o·weights, and @forward_backward of the same loss, whose gradients passes add.

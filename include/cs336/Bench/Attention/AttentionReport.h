@@ -26,7 +26,8 @@ struct AttentionRow {
   std::optional<double> peakRate = std::nullopt;
 };
 
-/// "8 x 1024 x 64, causal, bf16, fusion flash"; with several heads "8 x 16 x 1024 x 64", with a tile ", tile 64x32".
+/// "8 x 1024 x 64, causal, bf16, fusion flash"; with several heads "8 x 16 x 1024 x 64", with a score function
+/// ", window:64", with a tile ", tile 64x32".
 std::string describeAttention(const AttentionCase &attention, Fusion fusion, const PipelineVariant &pipeline,
                               std::optional<cuda::ScoreTile> tile = std::nullopt);
 

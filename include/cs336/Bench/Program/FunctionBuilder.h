@@ -26,6 +26,8 @@ public:
   mlir::Value addInput(llvm::StringRef name, mlir::RankedTensorType type);
   /// Adds a variable of normal random numbers. `kind` is "parameter" or "state".
   mlir::Value addVariable(llvm::StringRef name, llvm::StringRef kind, mlir::RankedTensorType type);
+  /// Adds state that is zero until the session sets it.
+  mlir::Value addState(llvm::StringRef name, mlir::RankedTensorType type);
   /// Sets the location of the following operations: the part of the model called `source`.
   void at(const llvm::Twine &source);
   /// Ends the function. It returns these values under these names.
@@ -33,6 +35,7 @@ public:
 
 private:
   mlir::Value addArgument(mlir::RankedTensorType type, llvm::ArrayRef<mlir::NamedAttribute> attributes);
+  mlir::Value addInitialized(llvm::StringRef name, llvm::StringRef kind, mlir::RankedTensorType type, InitAttr init);
   mlir::NamedAttribute makeText(llvm::StringRef attribute, llvm::StringRef value);
 
   mlir::ImplicitLocOpBuilder builder;

@@ -1,0 +1,53 @@
+//===- ScoreBuilder.cpp - Operations between scale and softmax ------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScoreBuilder.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::bench;
+
+ScoreBuilder::ScoreBuilder(ImplicitLocOpBuilder &builder, Value scores, Value state)
+    : builder(builder), scores(scores), state(state), type(cast<RankedTensorType>(scores.getType())) {}
+
+Value ScoreBuilder::getPositions(int64_t axis) {
+  auto positions = RankedTensorType::get(type.getShape().take_back(2), builder.getI32Type());
+  return IotaOp::create(builder, positions, builder.getI64IntegerAttr(axis));
+}
+
+Value ScoreBuilder::makeNumber(double number) { return ConstantOp::create(builder, type, number); }
+
+Value ScoreBuilder::spread(Value value, ArrayRef<int64_t> axes) {
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  return BroadcastOp::create(builder, type.clone(element), value, builder.getDenseI64ArrayAttr(axes));
+}
+
+Value ScoreBuilder::spreadPairs(Value value) { return spread(value, {type.getRank() - 2, type.getRank() - 1}); }
+
+Value ScoreBuilder::spreadHeads(Value value) {
+  if (type.getRank() == 4)
+    return spread(value, 1);
+  auto scalar = cast<RankedTensorType>(value.getType()).clone(ArrayRef<int64_t>());
+  return spread(ReshapeOp::create(builder, scalar, value), {});
+}
+
+Value ScoreBuilder::spreadQueries(Value value) { return spread(value, {0, type.getRank() - 2}); }
+Value ScoreBuilder::spreadKeys(Value value) { return spread(value, {0, type.getRank() - 1}); }
+
+Value ScoreBuilder::buildCausal() {
+  Value query = getQueries(), key = getKeys();
+  return CompareOp::create(builder, Predicate::GE, query, key);
+}
+
+void ScoreBuilder::hide(Value visible) {
+  if (cast<RankedTensorType>(visible.getType()).getRank() == 2)
+    visible = spreadPairs(visible);
+  Value hidden = makeNumber(-std::numeric_limits<double>::infinity());
+  scores = SelectOp::create(builder, type, visible, scores, hidden);
+}
