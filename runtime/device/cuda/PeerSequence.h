@@ -15,8 +15,8 @@
 
 namespace cs336::runtime {
 
-/// What a collective waits for before it accesses memory of other ranks. What it reads there must have been written,
-/// and what it writes there must not be in use any more.
+/// The end that a collective waits for before it accesses memory of other ranks. What it reads there must have been
+/// written, and what it writes there must not be in use any more.
 enum class PeerStart {
   kBarrier,        ///< A barrier of its own.
   kPreviousEnd,    ///< The last barrier of the previous collective.
