@@ -133,9 +133,8 @@ public:
     CS336_RETURN_IF_ERROR(Describe(arithmetic));
 
     const MatmulAlignments alignments(layouts_);
-    std::string key = DescribeForTuning(problem_, layouts_, alignments, workspace_bytes_);
-    if (library_.algorithms() == GemmAlgorithms::kKernelsOnly)
-      key += ", kernels only";
+    std::string key =
+        absl::StrCat(DescribeForTuning(problem_, layouts_, alignments, workspace_bytes_), ", kernels only");
     if (absl::optional<GemmChoice> known = library_.tuning().Find(key)) {
       if (problem_.relu && known->is_none())
         return LosesNaN();
@@ -268,8 +267,9 @@ private:
     });
   }
 
-  /// Times the candidates. Skips those that the library refuses to run, and prefers those that run kernels alone if the
-  /// library is used so.
+  /// Times the candidates. Skips those that the library refuses to run. Algorithms that run kernels alone are preferred
+  /// at any time: others first set a part of the workspace to 0. In a graph, this step waited for exchanges of other
+  /// streams, and a graph with such steps runs slower under a profiler.
   absl::StatusOr<GemmChoice> ChooseFastest(const std::vector<cublaslt::MatmulAlgo> &candidates) {
     // A later proposal must be clearly faster, because timings of equal ones
     // differ.
@@ -287,7 +287,7 @@ private:
         if (refused.ok() || absl::IsUnimplemented(microseconds.status()))
           refused = microseconds.status();
       } else {
-        bool is_preferred = library_.algorithms() == GemmAlgorithms::kAll || RunsKernelsOnly(candidate);
+        bool is_preferred = RunsKernelsOnly(candidate);
         if (is_preferred == is_best_preferred ? *microseconds < best * kClearly : is_preferred) {
           best = *microseconds;
           is_best_preferred = is_preferred;
@@ -406,14 +406,14 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<CublasLt>> CublasLt::Create(const CudaContext &context, GemmAlgorithms algorithms,
+absl::StatusOr<std::unique_ptr<CublasLt>> CublasLt::Create(const CudaContext &context,
                                                            const std::string &tuning_folder) {
   CS336_ASSIGN_OR_RETURN(std::shared_ptr<const CublasLtApi> api, CublasLtApi::Load());
   CurrentContext current(context);
   CS336_RETURN_IF_ERROR(current.status());
   cublaslt::Handle handle;
   CS336_RETURN_IF_ERROR(api->ToStatus(api->Create(&handle), "Create"));
-  return std::unique_ptr<CublasLt>(new CublasLt(context, std::move(api), handle, algorithms, tuning_folder));
+  return std::unique_ptr<CublasLt>(new CublasLt(context, std::move(api), handle, tuning_folder));
 }
 
 CublasLt::~CublasLt() {

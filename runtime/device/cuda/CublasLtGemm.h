@@ -23,21 +23,13 @@
 
 namespace cs336::runtime {
 
-/// The algorithms among which the fastest one is chosen.
-enum class GemmAlgorithms {
-  kAll,
-  /// Those that run kernels alone, if there are any. Some algorithms first set a part of the workspace to 0. In a graph
-  /// whose other streams exchange data between GPUs, this step waited for the exchanges: 3.8 ms in a step of 24 ms.
-  kKernelsOnly,
-};
-
 /// cuBLASLt on one device: its handle, and the fastest known algorithms.
 class CublasLt {
 public:
   /// Loads the library. Returns NOT_FOUND or FAILED_PRECONDITION if there is no
   /// usable one. The context must outlive it. The chosen algorithms are stored
   /// in `tuning_folder`.
-  static absl::StatusOr<std::unique_ptr<CublasLt>> Create(const CudaContext &context, GemmAlgorithms algorithms,
+  static absl::StatusOr<std::unique_ptr<CublasLt>> Create(const CudaContext &context,
                                                           const std::string &tuning_folder = CacheFolder());
   ~CublasLt();
   CublasLt(const CublasLt &) = delete;
@@ -46,19 +38,17 @@ public:
   const CublasLtApi &api() const { return *api_; }
   const CudaContext &context() const { return context_; }
   cublaslt::Handle handle() const { return handle_; }
-  GemmAlgorithms algorithms() const { return algorithms_; }
   GemmTuning &tuning() { return tuning_; }
 
 private:
   CublasLt(const CudaContext &context, std::shared_ptr<const CublasLtApi> api, cublaslt::Handle handle,
-           GemmAlgorithms algorithms, const std::string &tuning_folder)
-      : context_(context), api_(std::move(api)), handle_(handle), algorithms_(algorithms),
+           const std::string &tuning_folder)
+      : context_(context), api_(std::move(api)), handle_(handle),
         tuning_(tuning_folder, context.name(), api_->version()) {}
 
   const CudaContext &context_;
   std::shared_ptr<const CublasLtApi> api_;
   cublaslt::Handle handle_;
-  GemmAlgorithms algorithms_;
   GemmTuning tuning_;
 };
 

@@ -152,9 +152,7 @@ CudaDevice::~CudaDevice() {
     context_->SetMonitor(nullptr);
 }
 
-absl::StatusOr<std::unique_ptr<CublasLt>> CudaDevice::CreateCublasLt() const {
-  return CublasLt::Create(*context_, group_ ? GemmAlgorithms::kKernelsOnly : GemmAlgorithms::kAll);
-}
+absl::StatusOr<std::unique_ptr<CublasLt>> CudaDevice::CreateCublasLt() const { return CublasLt::Create(*context_); }
 
 void CudaDevice::WarmUp() {
   if (auto library = CreateCublasLt(); library.ok())
