@@ -133,8 +133,8 @@ public:
     CS336_RETURN_IF_ERROR(Describe(arithmetic));
 
     const MatmulAlignments alignments(layouts_);
-    std::string key =
-        absl::StrCat(DescribeForTuning(problem_, layouts_, alignments, workspace_bytes_), ", kernels only");
+    std::string key = absl::StrCat(DescribeForTuning(problem_, layouts_, alignments, workspace_bytes_), ", fills cost ",
+                                   library_.fill_microseconds(), " us");
     if (absl::optional<GemmChoice> known = library_.tuning().Find(key)) {
       if (problem_.relu && known->is_none())
         return LosesNaN();
@@ -267,15 +267,12 @@ private:
     });
   }
 
-  /// Times the candidates. Skips those that the library refuses to run. Algorithms that run kernels alone are preferred
-  /// at any time: others first set a part of the workspace to 0. In a graph, this step waited for exchanges of other
-  /// streams, and a graph with such steps runs slower under a profiler.
+  /// Times the candidates. Skips those that the library refuses to run.
   absl::StatusOr<GemmChoice> ChooseFastest(const std::vector<cublaslt::MatmulAlgo> &candidates) {
     // A later proposal must be clearly faster, because timings of equal ones
     // differ.
     constexpr float kClearly = 0.98f;
-    float best = std::numeric_limits<float>::infinity();
-    bool is_best_preferred = false;
+    float best = std::numeric_limits<float>::infinity(), best_fill = 0;
     absl::Status refused;
     CS336_RETURN_IF_ERROR(FillOperands());
     for (const cublaslt::MatmulAlgo &candidate : candidates) {
@@ -287,10 +284,10 @@ private:
         if (refused.ok() || absl::IsUnimplemented(microseconds.status()))
           refused = microseconds.status();
       } else {
-        bool is_preferred = RunsKernelsOnly(candidate);
-        if (is_preferred == is_best_preferred ? *microseconds < best * kClearly : is_preferred) {
+        float fill = RunsKernelsOnly(candidate) ? 0 : library_.fill_microseconds();
+        if (*microseconds + fill < best * kClearly + best_fill) {
           best = *microseconds;
-          is_best_preferred = is_preferred;
+          best_fill = fill;
           algorithm_ = candidate;
         }
       }
@@ -406,14 +403,14 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<CublasLt>> CublasLt::Create(const CudaContext &context,
+absl::StatusOr<std::unique_ptr<CublasLt>> CublasLt::Create(const CudaContext &context, float fill_microseconds,
                                                            const std::string &tuning_folder) {
   CS336_ASSIGN_OR_RETURN(std::shared_ptr<const CublasLtApi> api, CublasLtApi::Load());
   CurrentContext current(context);
   CS336_RETURN_IF_ERROR(current.status());
   cublaslt::Handle handle;
   CS336_RETURN_IF_ERROR(api->ToStatus(api->Create(&handle), "Create"));
-  return std::unique_ptr<CublasLt>(new CublasLt(context, std::move(api), handle, tuning_folder));
+  return std::unique_ptr<CublasLt>(new CublasLt(context, std::move(api), handle, fill_microseconds, tuning_folder));
 }
 
 CublasLt::~CublasLt() {
