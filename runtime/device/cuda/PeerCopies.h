@@ -33,7 +33,6 @@ public:
   /// Adds a copy, unless it has no bytes.
   void Add(PeerCopy copy);
   absl::Status Enqueue(const CudaContext &context, CUstream stream) const;
-  bool empty() const { return copies_.empty(); }
 
 private:
   std::vector<PeerCopy> copies_;

@@ -50,7 +50,7 @@ public:
 
 private:
   const format::CommandT *latest_ = nullptr;
-  std::vector<Transfer> chain_; // The operands of the gathers since the last collective that has waited for a barrier.
+  std::vector<Transfer> chain_; // The operands of the latest chain of gathers; empty after a reduction.
 };
 
 } // namespace cs336::runtime
