@@ -168,12 +168,13 @@ __device__ inline Number invertSum(Number sum) {
     return 1 / sum;
 }
 
-/// Returns tanh x with an absolute error of at most 2^-21. For results that are rounded to 16 bits in the end.
+/// Returns tanh x with a relative error of at most 2^-11, about that of rounding to bf16 or f16. For results that are
+/// rounded to 16 bits in the end.
 __device__ inline float approximateTanh(float x) {
 #ifdef __CUDA_ARCH__
-  float reciprocal;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(1 + approximateExp(2 * x)));
-  return fmaf(-2, reciprocal, 1);
+  float tangent;
+  asm("tanh.approx.f32 %0, %1;" : "=f"(tangent) : "f"(x));
+  return tangent;
 #else
   return tanhf(x);
 #endif
