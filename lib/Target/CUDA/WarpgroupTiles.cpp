@@ -29,9 +29,12 @@ WarpgroupTiles WarpgroupTiles::choose(AttentionStage stage, const AttentionSizes
   bool isNarrow = sizes.headDim <= slabColumns;
   switch (stage) {
   case AttentionStage::Forward: {
-    // A third warpgroup hides more exponentials, and takes rows from which short sequences cannot fill all blocks.
+    // A third warpgroup hides more exponentials, and takes rows from which short sequences cannot fill all blocks. With
+    // a score function, it has registers for 96 keys.
     constexpr int64_t manyQueries = 4096;
-    return {stage, sizes, isNarrow && sizes.queries >= manyQueries ? 3 : 2, 128, 2, 2};
+    if (isNarrow && sizes.queries >= manyQueries)
+      return {stage, sizes, 3, hasScoreFunction ? 96 : 128, 2, 2};
+    return {stage, sizes, 2, 128, 2, 2};
   }
   case AttentionStage::BackwardQueries: {
     // Derivatives take as many registers as scores. The mean of keys is computed from up to 76 rows of a tile if a head

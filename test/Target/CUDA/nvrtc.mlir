@@ -51,7 +51,7 @@
 // PLAIN: sm_100a: 4 kernels
 // PLAIN: sm_120: 4 kernels
 
-// WARPGROUP: sm_90a: 13 kernels
+// WARPGROUP: sm_90a: 14 kernels
 
 // GRADIENT: sm_90a: 13 kernels
 

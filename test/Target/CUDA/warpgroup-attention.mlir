@@ -2,7 +2,7 @@
 // RUN: sed 's/ARCH/sm_90a/' %s | cs336-translate --emit-cuda --require-all - | FileCheck %s
 // RUN: sed 's/ARCH/sm_80/' %s | cs336-translate --emit-cuda --require-all - | FileCheck %s --check-prefix=PORTABLE
 // PORTABLE-NOT: warpgroup
-// PORTABLE-COUNT-10: // Schedule attention:
+// PORTABLE-COUNT-11: // Schedule attention:
 // PORTABLE-NOT: warpgroup
 
 module attributes {exec.architectures = ["ARCH"]} {
@@ -31,6 +31,21 @@ exec.kernel @lengthy(%q: tensor<1x4200x16x64xbf16>, %k: tensor<1x4200x16x64xbf16
     : (memref<1x4200x16x64xbf16>, memref<1x4200x16x64xbf16>, memref<1x4200x16x64xbf16>) -> (memref<1x4200x16x64xbf16>, memref<1x16x4200xf32>) {
   %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
       : tensor<1x4200x16x64xbf16>, tensor<1x4200x16x64xbf16> -> tensor<1x16x4200xf32>
+  exec.yield %o, %l : tensor<1x4200x16x64xbf16>, tensor<1x16x4200xf32>
+}
+
+// With a score function, tiles of fewer keys leave it registers.
+// CHECK: //===- capped -===//
+// CHECK: // Schedule warpgroup_attention: 192 queries per block of 3 warpgroups and one for copies, keys in tiles of 96, by wgmma.
+// CHECK: WarpgroupAttentionForward<capped_problem, capped_wgmma, 3, 96, 2>;
+exec.kernel @capped(%q: tensor<1x4200x16x64xbf16>, %k: tensor<1x4200x16x64xbf16>, %v: tensor<1x4200x16x64xbf16>)
+    : (memref<1x4200x16x64xbf16>, memref<1x4200x16x64xbf16>, memref<1x4200x16x64xbf16>) -> (memref<1x4200x16x64xbf16>, memref<1x16x4200xf32>) {
+  %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
+      : tensor<1x4200x16x64xbf16>, tensor<1x4200x16x64xbf16> -> tensor<1x16x4200xf32> score() {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>):
+    %r = cs336.tanh %s : tensor<f32>
+    cs336.yield %r : tensor<f32>
+  }
   exec.yield %o, %l : tensor<1x4200x16x64xbf16>, tensor<1x16x4200xf32>
 }
 
