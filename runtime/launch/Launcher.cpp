@@ -265,6 +265,25 @@ private:
   int polls_after_end_ = 0;
 };
 
+/// Restores the handlers of signals at its end. asio sets the default ones.
+class SavedHandlers {
+public:
+  SavedHandlers() {
+    for (size_t i = 0; i != kSignals.size(); ++i)
+      sigaction(kSignals[i], nullptr, &before_[i]);
+  }
+  ~SavedHandlers() {
+    for (size_t i = 0; i != kSignals.size(); ++i)
+      sigaction(kSignals[i], &before_[i], nullptr);
+  }
+  SavedHandlers(const SavedHandlers &) = delete;
+  SavedHandlers &operator=(const SavedHandlers &) = delete;
+
+private:
+  static constexpr std::array<int, 3> kSignals{SIGINT, SIGTERM, SIGHUP};
+  std::array<struct sigaction, 3> before_{};
+};
+
 } // namespace
 
 absl::Status LaunchRanks(const LaunchOptions &options) {
@@ -272,6 +291,7 @@ absl::Status LaunchRanks(const LaunchOptions &options) {
     return absl::InvalidArgumentError(absl::StrCat("cannot start ", options.ranks, " ranks, must be at least 1"));
   if (options.command.empty())
     return absl::InvalidArgumentError("there is no command to run as ranks");
+  SavedHandlers handlers;
   return CatchSystemErrors("cannot start the ranks", [&] { return Job(options).Run(); });
 }
 

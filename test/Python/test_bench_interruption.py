@@ -165,6 +165,31 @@ def test_it_does_not_wait_for_the_peer(sleeping_peer, arguments: list[str], send
     assert not list(log.parent.glob("cs336-peer*"))
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ddp", *MODEL, "--steps", "2", "--warmup", "0", "--no-profile", "--distribute", "flat", "--ranks", "2"],
+        ["allreduce", "--backend", "tcp", "--ranks", "2", "--size", "1kB", "--steps", "2"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_rows_of_ranks_are_printed_without_those_of_the_peer(
+    sleeping_peer, arguments: list[str], number: signal.Signals
+) -> None:
+    """The launcher of the ranks catches signals, too, and restores the handlers of this program."""
+    peer, log = sleeping_peer()
+    with bench(*arguments, "--peer", "torch", "--peer-python", peer, "--format", "json") as process:
+        pid = int(wait_for_file(log))
+        process.send_signal(number)
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert [row["ranks"] for row in json.loads(output)["results"]] == [2]
+    assert "error: interrupted" in errors
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
 @pytest.mark.parametrize("disposition", [signal.SIG_DFL, signal.SIG_IGN])
 def test_a_second_signal_ends_it_at_once(sleeping_peer, disposition: signal.Handlers) -> None:
     """The same holds for runs that a shell started in the background, where jobs ignore SIGINT."""

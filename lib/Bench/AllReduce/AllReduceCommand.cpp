@@ -10,6 +10,7 @@
 #include "cs336/Bench/AllReduce/CollectiveNames.h"
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
+#include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Bench/Timing/RangedCells.h"
 #include "cs336/Bench/Timing/Statistics.h"
@@ -360,6 +361,8 @@ absl::Status AllReduceCommand::measureAll(CollectivePeer *torch, std::vector<All
   Progress progress(static_cast<int64_t>(numbers.size() * ways.size()));
   for (Backend backend : ways)
     for (int number : numbers) {
+      if (absl::Status status = checkInterruption(); !status.ok())
+        return status;
       progress.start(getName(kBackends, backend) + ", " + llvm::Twine(number) + " ranks");
       absl::StatusOr<std::vector<AllReduceRow>> measured =
           backend == Backend::Threads ? measureAsThreads(number) : measureOnProcesses(backend, number);
@@ -398,6 +401,7 @@ absl::Status AllReduceCommand::run(llvm::StringRef commandLine) {
     device.kind = runtime::DeviceKind::kCuda;
   std::vector<AllReduceRow> rows;
   std::unique_ptr<CollectivePeer> torch;
+  absl::Status interrupted;
   if (*place) {
     if (!ranks.empty() || backends.size() > 1 || llvm::is_contained(backends, Backend::Threads))
       return absl::InvalidArgumentError(absl::StrCat(
@@ -413,12 +417,15 @@ absl::Status AllReduceCommand::run(llvm::StringRef commandLine) {
   } else {
     if (absl::Status status = checkGPUs(); !status.ok())
       return status;
+    catchInterruptions();
     absl::StatusOr<std::unique_ptr<CollectivePeer>> started = startPeer();
     if (!started.ok())
       return started.status();
     torch = *std::move(started);
-    if (absl::Status status = measureAll(torch.get(), rows); !status.ok())
+    absl::Status status = measureAll(torch.get(), rows);
+    if (!status.ok() && (!absl::IsCancelled(status) || rows.empty()))
       return status;
+    interrupted = std::move(status);
   }
   json::Object context{{"benchmark", "allreduce"},
                        {"command", commandLine},
@@ -427,7 +434,9 @@ absl::Status AllReduceCommand::run(llvm::StringRef commandLine) {
                        {"steps", steps.getValue()}};
   absl::Status written =
       output.write({std::move(context), {{"allreduce", "", getColumnsOfRows(rows), llvm::ArrayRef(rows)}}, {}});
-  if (written.ok() && torch && !torch->getFailure().ok())
+  if (!written.ok() || !interrupted.ok())
+    return written.ok() ? interrupted : written;
+  if (torch && !torch->getFailure().ok())
     return makePeerMissing(torch->getFailure());
-  return written;
+  return absl::OkStatus();
 }

@@ -272,6 +272,8 @@ absl::Status DDPCommand::measureAll(std::vector<DDPRow> cells, const CompileOpti
   Progress progress(static_cast<int64_t>(cells.size()));
   std::vector<RankTrace> traces;
   for (auto [index, cell] : llvm::enumerate(cells)) {
+    if (absl::Status status = checkInterruption(); !status.ok())
+      return status;
     progress.start(describeRow(cell));
     CompileOptions own = compileOptions;
     own.pipeline = getPipelineOptions(cell);
@@ -323,6 +325,8 @@ absl::Status DDPCommand::run(llvm::StringRef commandLine) {
     return absl::InvalidArgumentError("there is nothing to measure: --distribute none is one rank, and the other modes "
                                       "need --ranks of 2 or more");
 
+  catchInterruptions();
+  compile.setInterruption(checkInterruption);
   absl::StatusOr<std::unique_ptr<DDPPeer>> torch = startPeer();
   if (!torch.ok())
     return torch.status();
