@@ -124,12 +124,12 @@ void runForward(const TensorMap *queries, const TensorMap *keys, const TensorMap
   Kernel::run(queries, keys, values, output, logSumExp);
 }
 
-template <class Problem, int warpgroups = 2>
+template <class Problem, int warpgroups = 2, int keysPerTile = 128>
 void checkForward(int blocks) {
-  using Kernel = WarpgroupAttentionForward<Problem, Wgmma, warpgroups, 128, 2>;
+  using Kernel = WarpgroupAttentionForward<Problem, Wgmma, warpgroups, keysPerTile, 2>;
   Attention<Problem> attention(0);
-  const TensorMap queries = attention.queries.map(64 * warpgroups), keys = attention.keys.map(128),
-                  values = attention.values.map(128), output = attention.output.map(64);
+  const TensorMap queries = attention.queries.map(64 * warpgroups), keys = attention.keys.map(keysPerTile),
+                  values = attention.values.map(keysPerTile), output = attention.output.map(64);
   launchBlocks(runForward<Kernel>, std::min(blocks, Kernel::tiles), Kernel::threads, Kernel::sharedBytes, &queries,
                &keys, &values, &output, attention.logSumExp.data());
   checkResult(attention.output, attention.expectedOutput, "output");
@@ -150,6 +150,12 @@ TEST(WarpgroupAttentionForwardTest, Full) {
   checkForward<HostProblem<1, 1, 1, 1, 1, 72, false>>(1);
 }
 TEST(WarpgroupAttentionForwardTest, ThreeWarpgroups) { checkForward<HostProblem<1, 2, 2, 420, 420, 64, true>, 3>(2); }
+TEST(WarpgroupAttentionForwardTest, ThreeWarpgroupsWithScoreFunctions) {
+  checkForward<WindowProblem<HostProblem<1, 2, 1, 420, 420, 64, false>, 150, 0>, 3, 96>(2);
+  checkForward<BiasProblem<HostProblem<1, 2, 1, 420, 420, 64, false>, 150, 9>, 3, 96>(2);
+  checkForward<DocumentProblem<HostProblem<1, 1, 1, 300, 300, 64, true>>, 3, 96>(1);
+  checkForward<CapProblem<HostProblem<1, 1, 1, 300, 310, 64, false>, 299, 20, false>, 3, 96>(1);
+}
 TEST(WarpgroupAttentionForwardTest, ScoreFunctions) {
   checkForward<WindowProblem<HostProblem<1, 2, 1, 420, 420, 64, false>, 150, 0>>(2);
   checkForward<WindowProblem<HostProblem<1, 1, 1, 300, 420, 64, true>, 9, 0>>(1);
