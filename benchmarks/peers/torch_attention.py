@@ -14,6 +14,8 @@ Reads one job per line of standard input, in JSON, and answers each with one lin
              plain      nothing
              window     visible only if i − j < score_number
              alibi      plus slopes[head] · (j − i), where the inputs have slopes: [heads]
+             relative   plus biases[clamp(j − i, −n, n) + n, head] for n = score_number, where the inputs have biases:
+                        [2n + 1, heads]
              softcap    score_number · tanh(score / score_number)
              documents  visible only if documents[batch, i] = documents[batch, j], where the inputs have documents:
                         [batch, length]
@@ -102,6 +104,15 @@ def alibi(job: Job, tensors: Tensors) -> Score:
     return replace(plain(job, tensors), change=change)
 
 
+def relative(job: Job, tensors: Tensors) -> Score:
+    biases, reach = tensors["biases"], int(job["score_number"])
+
+    def change(score: torch.Tensor, _batch: Index, head: Index, query: Index, key: Index) -> torch.Tensor:
+        return score + biases[torch.clamp(key - query, -reach, reach) + reach, head]
+
+    return replace(plain(job, tensors), change=change)
+
+
 def softcap(job: Job, tensors: Tensors) -> Score:
     cap = job["score_number"]
 
@@ -125,6 +136,7 @@ SCORES: dict[str, Callable[[Job, Tensors], Score]] = {
     "plain": plain,
     "window": window,
     "alibi": alibi,
+    "relative": relative,
     "softcap": softcap,
     "documents": documents,
 }

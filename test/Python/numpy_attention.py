@@ -20,6 +20,10 @@ def make_slopes(heads: int) -> Array:
     return 2.0 ** (-8 * np.arange(1, heads + 1) / heads)
 
 
+def make_biases(heads: int, reach: int) -> Array:
+    return np.sin(0.1 * np.outer(np.arange(-reach, reach + 1), np.arange(1, heads + 1)))
+
+
 def make_documents(batch: int, length: int, count: int) -> Array:
     return np.tile(np.arange(count).repeat(length // count), (batch, 1))
 
@@ -33,6 +37,10 @@ def change(job: dict[str, Any], scores: Array) -> tuple[Array, Array | float]:
     if job["score"] == "alibi":
         position = np.arange(scores.shape[-1])
         return scores + make_slopes(scores.shape[1])[:, None, None] * (position - position[:, None]), 1.0
+    if job["score"] == "relative":
+        reach, position = int(number), np.arange(scores.shape[-1])
+        distance = np.clip(position - position[:, None], -reach, reach)
+        return scores + make_biases(scores.shape[1], reach)[distance + reach].transpose(2, 0, 1), 1.0
     return scores, 1.0
 
 

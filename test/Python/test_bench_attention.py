@@ -90,7 +90,7 @@ def test_scores_alone_agree_with_numpy(peer, heads: int, fusion: str) -> None:
         assert f"--part scores conflicts with torch:{variant}, which computes whole attention" in stderr
 
 
-SCORES = ["plain", "window:4", "alibi", "softcap:1.5", "documents:4"]
+SCORES = ["plain", "window:4", "alibi", "relative:3", "softcap:1.5", "documents:4"]
 
 
 @pytest.mark.parametrize("heads", [1, 3])
@@ -132,11 +132,12 @@ def test_the_peer_gets_the_state_of_a_score_function(peer, tmp_path: Path) -> No
     program = HONEST.format(folder=str(Path(__file__).parent), scale=1.0)
     check = """
     name, expected = {"alibi": ("slopes", numpy_attention.make_slopes(3)),
+                      "relative": ("biases", numpy_attention.make_biases(3, 5)),
                       "documents": ("documents", numpy_attention.make_documents(2, 12, 4))}[job["score"]]
     np.testing.assert_allclose(tensors[name], expected, rtol=1e-6)
     values ="""
-    arguments = ["--num-heads", "3", "--score", "alibi,documents:4", "--peer", "torch"]
-    assert len(results(run(peer(program.replace("\n    values =", check)), *arguments, length=12))) == 2
+    arguments = ["--num-heads", "3", "--score", "alibi,relative:5,documents:4", "--peer", "torch"]
+    assert len(results(run(peer(program.replace("\n    values =", check)), *arguments, length=12))) == 3
 
 
 def test_a_mismatch_prints_no_ratio(peer) -> None:

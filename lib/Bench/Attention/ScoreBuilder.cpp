@@ -37,6 +37,15 @@ Value ScoreBuilder::spreadHeads(Value value) {
   return spread(ReshapeOp::create(builder, scalar, value), {});
 }
 
+Value ScoreBuilder::spreadRows(Value value) {
+  if (type.getRank() == 4) {
+    RankedTensorType perHead = cast<RankedTensorType>(value.getType()).clone(type.getShape().take_back(3));
+    return spread(TransposeOp::create(builder, perHead, value, ArrayRef<int64_t>{2, 0, 1}), {1, 2, 3});
+  }
+  auto pairs = cast<RankedTensorType>(value.getType()).clone(type.getShape().take_back(2));
+  return spreadPairs(ReshapeOp::create(builder, pairs, value));
+}
+
 Value ScoreBuilder::spreadQueries(Value value) { return spread(value, {0, type.getRank() - 2}); }
 Value ScoreBuilder::spreadKeys(Value value) { return spread(value, {0, type.getRank() - 1}); }
 

@@ -35,6 +35,8 @@ public:
   mlir::Value spreadPairs(mlir::Value value);
   /// Repeats a value of [heads], or of [1] if scores have no heads, along the other axes.
   mlir::Value spreadHeads(mlir::Value value);
+  /// Repeats a value of [queries, keys, heads], or of [queries, keys, 1] if scores have no heads, along batches.
+  mlir::Value spreadRows(mlir::Value value);
   /// Repeats a value of [batch, queries] along heads and keys.
   mlir::Value spreadQueries(mlir::Value value);
   /// Repeats a value of [batch, keys] along heads and queries.

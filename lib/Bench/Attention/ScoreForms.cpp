@@ -92,6 +92,34 @@ public:
   }
 };
 
+/// Adds a number by head and by the distance from the query to the key, which counts as at most N in both directions.
+class RelativeForm : public ScoreForm {
+public:
+  constexpr RelativeForm() : ScoreForm("relative", Number::Integer) {}
+
+  std::optional<ScoreState> getState(const AttentionCase &attention) const override {
+    auto reach = static_cast<int64_t>(attention.score.number);
+    ScoreState biases{"biases", {2 * reach + 1, attention.numHeads}, /*isInteger=*/false, {}};
+    for (int64_t distance = -reach; distance <= reach; ++distance)
+      for (int64_t head = 1; head <= attention.numHeads; ++head)
+        biases.values.push_back(std::sin(0.1 * static_cast<double>(head * distance)));
+    return biases;
+  }
+  void change(ScoreBuilder &scores, double number) const override {
+    ImplicitLocOpBuilder &builder = scores.getBuilder();
+    Value query = scores.getQueries(), key = scores.getKeys();
+    auto type = cast<RankedTensorType>(query.getType());
+    Value distance = SubOp::create(builder, type, key, query);
+    distance = MaxOp::create(builder, type, distance, ConstantOp::create(builder, type, -number));
+    distance = MinOp::create(builder, type, distance, ConstantOp::create(builder, type, number));
+    Value row = AddOp::create(builder, type, distance, ConstantOp::create(builder, type, number));
+    auto table = cast<RankedTensorType>(scores.getState().getType());
+    auto rows = table.clone({type.getDimSize(0), type.getDimSize(1), table.getDimSize(1)});
+    Value biases = EmbeddingOp::create(builder, rows, scores.getState(), row);
+    scores.setScores(AddOp::create(builder, scores.getType(), scores.getScores(), scores.spreadRows(biases)));
+  }
+};
+
 /// X · tanh(score / X).
 class SoftCapForm : public ScoreForm {
 public:
@@ -143,8 +171,9 @@ llvm::ArrayRef<const ScoreForm *> bench::getScoreForms() {
   static const ScoreForm plain("plain", ScoreForm::Number::None);
   static const WindowForm window;
   static const AlibiForm alibi;
+  static const RelativeForm relative;
   static const SoftCapForm softCap;
   static const DocumentsForm documents;
-  static const ScoreForm *const forms[] = {&plain, &window, &alibi, &softCap, &documents};
+  static const ScoreForm *const forms[] = {&plain, &window, &alibi, &relative, &softCap, &documents};
   return forms;
 }
