@@ -13,6 +13,7 @@ Reads one job per line of standard input, in JSON, and answers each with one lin
              support only plain
              plain      nothing
              window     visible only if i − j < score_number
+             cached     visible only if i + score_number ≥ j, with fewer queries than keys
              alibi      plus slopes[head] · (j − i), where the inputs have slopes: [heads]
              relative   plus biases[clamp(j − i, −n, n) + n, head] for n = score_number, where the inputs have biases:
                         [2n + 1, heads]
@@ -95,6 +96,15 @@ def window(job: Job, _tensors: Tensors) -> Score:
     return Score(job["causal"], sees=sees)
 
 
+def cached(job: Job, _tensors: Tensors) -> Score:
+    first = int(job["score_number"])
+
+    def sees(_batch: Index, _head: Index, query: Index, key: Index) -> torch.Tensor:
+        return query + first >= key
+
+    return Score(job["causal"], sees=sees)
+
+
 def alibi(job: Job, tensors: Tensors) -> Score:
     slopes = tensors["slopes"]
 
@@ -135,6 +145,7 @@ def documents(job: Job, tensors: Tensors) -> Score:
 SCORES: dict[str, Callable[[Job, Tensors], Score]] = {
     "plain": plain,
     "window": window,
+    "cached": cached,
     "alibi": alibi,
     "relative": relative,
     "softcap": softcap,

@@ -45,7 +45,10 @@ def change(job: dict[str, Any], scores: Array) -> tuple[Array, Array | float]:
 
 
 def find_visible(job: dict[str, Any], batch: int, length: int) -> Array:
-    """Return which keys a query sees, a bool that broadcasts to [batch, heads, length, length]."""
+    """Return which keys a query sees, a bool that broadcasts to [batch, heads, queries, length]."""
+    if job["score"] == "cached":
+        first = int(job["score_number"])
+        return np.tri(length - first, length, k=first, dtype=bool)
     visible = np.tri(length, dtype=bool) if job["causal"] else np.ones((length, length), bool)
     if job["score"] == "window":
         visible = visible & ~np.tri(length, k=-int(job["score_number"]), dtype=bool)
@@ -62,7 +65,7 @@ def compute(job: dict[str, Any], tensors: dict[str, Array]) -> dict[str, Array]:
     q, k = split_heads(q), split_heads(k)
     factor = 1 / np.sqrt(q.shape[-1])
     scores, derivative = change(job, q @ k.swapaxes(2, 3) * factor)
-    p = reference.softmax(np.where(find_visible(job, q.shape[0], q.shape[2]), scores, -np.inf))
+    p = reference.softmax(np.where(find_visible(job, k.shape[0], k.shape[2]), scores, -np.inf))
     if job["part"] == "whole":
         v, do = split_heads(tensors["v"]), split_heads(weights)
         values, dp = {"o": merge(p @ v), "v": merge(p.swapaxes(2, 3) @ do)}, do @ v.swapaxes(2, 3)

@@ -90,7 +90,7 @@ def test_scores_alone_agree_with_numpy(peer, heads: int, fusion: str) -> None:
         assert f"--part scores conflicts with torch:{variant}, which computes whole attention" in stderr
 
 
-SCORES = ["plain", "window:4", "alibi", "relative:3", "softcap:1.5", "documents:4"]
+SCORES = ["plain", "window:4", "cached:5", "alibi", "relative:3", "softcap:1.5", "documents:4"]
 
 
 @pytest.mark.parametrize("heads", [1, 3])
@@ -103,7 +103,7 @@ def test_score_functions_agree_with_numpy(
     peer, heads: int, mask: str, dtype: str, fusion: str, part: str, tolerance: float
 ) -> None:
     honest = peer(HONEST.format(folder=str(Path(__file__).parent), scale=1.0))
-    scores = [score for score in SCORES if mask == "causal" or not score.startswith("window")]
+    scores = [score for score in SCORES if mask == "causal" or not score.startswith(("window", "cached"))]
     arguments = ["--num-heads", str(heads), "--mask", mask, "--score", ",".join(scores), "--no-mfu"]
     arguments += ["--part", part, "--dtype", dtype, "--fusion", fusion, "--peer", "torch:naive"]
     rows = results(run(honest, *arguments, length=12))
@@ -116,7 +116,15 @@ def test_rates_count_visible_pairs(peer) -> None:
     """Pairs are areas of the 12 x 12 square."""
     honest = peer(HONEST.format(folder=str(Path(__file__).parent), scale=1.0))
     arguments = ["--num-heads", "3", "--no-mfu", "--peer", "torch:naive"]
-    causal = {"plain": 72, "alibi": 72, "softcap:2": 72, "window:4": 40, "window:50": 72, "documents:3": 24}
+    causal = {
+        "plain": 72,
+        "alibi": 72,
+        "softcap:2": 72,
+        "window:4": 40,
+        "window:50": 72,
+        "cached:4": 64,
+        "documents:3": 24,
+    }
     full = {"plain": 144, "alibi": 144, "documents:3": 48}
     rows = results(run(honest, *arguments, "--mask", "causal", "--score", ",".join(causal), length=12))
     rows += results(run(honest, *arguments, "--mask", "full", "--score", ",".join(full), length=12))

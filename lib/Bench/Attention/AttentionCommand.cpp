@@ -62,10 +62,11 @@ AttentionCommand::AttentionCommand()
       scores(
           "score",
           cl::desc("Score functions between scale and softmax; those of a list with commas are measured side by side "
-                   "(default: plain, which is none). window:N shows the last N keys up to the query and requires "
-                   "--mask causal, alibi adds slope(head) * (key - query), relative:N adds a number by head and by the "
-                   "distance from query to key, at most N, softcap:X is X * tanh(score / X), documents:N hides the "
-                   "keys of the other of N documents of equal length"),
+                   "(default: plain, which is none). window:N shows the last N keys up to the query, and cached:N has "
+                   "no queries for the first N keys; both require --mask causal. alibi adds slope(head) * (key - "
+                   "query), relative:N adds a number by head and by the distance from query to key, at most N, "
+                   "softcap:X is X * tanh(score / X), documents:N hides the keys of the other of N documents of equal "
+                   "length"),
           cl::value_desc("plain,window:N,..."), cl::CommaSeparated, cl::cat(caseCategory), cl::sub(subcommand)),
       parts("part",
             cl::desc("Part of attention to measure; the parts of a list with commas are measured side by side "

@@ -34,7 +34,7 @@ private:
   RankedTensorType tensor(ArrayRef<int64_t> shape) { return tensor(shape, element); }
   DenseI64ArrayAttr makeAxes(int64_t first, int64_t end);
   Value transpose(StringRef source, RankedTensorType type, Value x);
-  Value splitHeads(Value x) { return hasHeads ? transpose("attn.split_heads", tensor(heads), x) : x; }
+  Value splitHeads(Value x);
   Value addScoreState();
   Value buildScore(Value scaled, Value state);
   Value buildSoftmax(Value x);
@@ -47,8 +47,8 @@ private:
   bool hasHeads, hasValues;
   Type element;
   using Shape = SmallVector<int64_t>;
-  /// Types of q, k and v in memory, of the matmuls' operands, of scores, of values per row of scores, and of o.
-  Shape stored, heads, scores, rows, result;
+  /// Types of q and of k and v in memory, of scores, of values per row of scores, and of o.
+  Shape queries, keys, scores, rows, result;
 };
 } // namespace
 
@@ -67,17 +67,18 @@ AttentionBuilder::AttentionBuilder(const AttentionCase &attention, Mode mode, Mo
     element = builder.getF32Type();
     break;
   }
-  int64_t batch = attention.batchSize, length = attention.length;
-  rows = {batch, length};
-  stored = {batch, length, attention.headDim};
-  if (hasHeads) {
-    rows = {batch, attention.numHeads, length};
-    stored = {batch, length, attention.numHeads, attention.headDim};
-  }
-  heads = scores = rows;
-  heads.push_back(attention.headDim);
-  scores.push_back(length);
-  result = hasValues ? stored : scores;
+  auto getStored = [&](int64_t positions) -> Shape {
+    if (hasHeads)
+      return {attention.batchSize, positions, attention.numHeads, attention.headDim};
+    return {attention.batchSize, positions, attention.headDim};
+  };
+  queries = getStored(attention.getQueries());
+  keys = getStored(attention.length);
+  rows = hasHeads ? Shape{attention.batchSize, attention.numHeads, attention.getQueries()}
+                  : Shape{attention.batchSize, attention.getQueries()};
+  scores = rows;
+  scores.push_back(attention.length);
+  result = hasValues ? queries : scores;
 }
 
 DenseI64ArrayAttr AttentionBuilder::makeAxes(int64_t first, int64_t end) {
@@ -87,6 +88,14 @@ DenseI64ArrayAttr AttentionBuilder::makeAxes(int64_t first, int64_t end) {
 Value AttentionBuilder::transpose(StringRef source, RankedTensorType type, Value x) {
   function.at(source);
   return TransposeOp::create(builder, type, x, builder.getDenseI64ArrayAttr({0, 2, 1, 3}));
+}
+
+Value AttentionBuilder::splitHeads(Value x) {
+  if (!hasHeads)
+    return x;
+  auto type = cast<RankedTensorType>(x.getType());
+  Shape heads{type.getDimSize(0), type.getDimSize(2), type.getDimSize(1), type.getDimSize(3)};
+  return transpose("attn.split_heads", type.clone(heads), x);
 }
 
 /// Returns null if the score function reads no state.
@@ -100,7 +109,7 @@ Value AttentionBuilder::addScoreState() {
 
 /// Applies the score function, then the masks.
 Value AttentionBuilder::buildScore(Value scaled, Value state) {
-  ScoreBuilder building(builder, scaled, state);
+  ScoreBuilder building(builder, scaled, state, attention.length - attention.getQueries());
   function.at("attn.score_function");
   attention.score.form->change(building, attention.score.number);
   function.at("attn.mask");
@@ -141,7 +150,7 @@ Value AttentionBuilder::buildOutput(ArrayRef<Value> variables, Value state) {
   Value v = splitHeads(variables[2]);
   function.at("attn.values");
   x = MatmulOp::create(builder, x, v, /*transposeA=*/false, /*transposeB=*/false);
-  return hasHeads ? transpose("attn.merge_heads", tensor(stored), x) : x;
+  return hasHeads ? transpose("attn.merge_heads", tensor(queries), x) : x;
 }
 
 void AttentionBuilder::build() {
@@ -149,7 +158,7 @@ void AttentionBuilder::build() {
   SmallVector<Value> variables;
   static constexpr llvm::StringLiteral kNames[] = {"q", "k", "v"};
   for (StringRef name : ArrayRef(kNames).take_front(hasValues ? 3 : 2))
-    variables.push_back(function.addVariable(name, "parameter", tensor(stored)));
+    variables.push_back(function.addVariable(name, "parameter", tensor(name == "q" ? queries : keys)));
   Value weights;
   if (hasLoss)
     weights = function.addVariable("weights", "state", tensor(result));

@@ -13,8 +13,18 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::bench;
 
-ScoreBuilder::ScoreBuilder(ImplicitLocOpBuilder &builder, Value scores, Value state)
-    : builder(builder), scores(scores), state(state), type(cast<RankedTensorType>(scores.getType())) {}
+ScoreBuilder::ScoreBuilder(ImplicitLocOpBuilder &builder, Value scores, Value state, int64_t firstQuery)
+    : builder(builder), scores(scores), state(state), type(cast<RankedTensorType>(scores.getType())),
+      firstQuery(firstQuery) {}
+
+Value ScoreBuilder::getQueries() {
+  Value query = getPositions(0);
+  if (firstQuery == 0)
+    return query;
+  auto positions = cast<RankedTensorType>(query.getType());
+  Value first = ConstantOp::create(builder, positions, static_cast<double>(firstQuery));
+  return AddOp::create(builder, positions, query, first);
+}
 
 Value ScoreBuilder::getPositions(int64_t axis) {
   auto positions = RankedTensorType::get(type.getShape().take_back(2), builder.getI32Type());

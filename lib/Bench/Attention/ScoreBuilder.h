@@ -17,7 +17,7 @@ namespace cs336::bench {
 class ScoreBuilder {
 public:
   /// `state` is null if the score function reads no state.
-  ScoreBuilder(mlir::ImplicitLocOpBuilder &builder, mlir::Value scores, mlir::Value state);
+  ScoreBuilder(mlir::ImplicitLocOpBuilder &builder, mlir::Value scores, mlir::Value state, int64_t firstQuery);
 
   mlir::ImplicitLocOpBuilder &getBuilder() { return builder; }
   mlir::RankedTensorType getType() const { return type; }
@@ -26,7 +26,7 @@ public:
   mlir::Value getState() const { return state; }
 
   /// Return the positions of queries and of keys, i32 of [queries, keys].
-  mlir::Value getQueries() { return getPositions(0); }
+  mlir::Value getQueries();
   mlir::Value getKeys() { return getPositions(1); }
   /// Returns a number of the scores' type and shape.
   mlir::Value makeNumber(double number);
@@ -54,6 +54,8 @@ private:
   mlir::ImplicitLocOpBuilder &builder;
   mlir::Value scores, state;
   mlir::RankedTensorType type;
+  /// The position of the first query. That of the first key is 0.
+  int64_t firstQuery;
 };
 
 } // namespace cs336::bench

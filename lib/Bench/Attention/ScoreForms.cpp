@@ -37,6 +37,7 @@ double ScoreForm::countPairs(const AttentionCase &attention) const {
   return length * length * (attention.isCausal ? 0.5 : 1);
 }
 
+int64_t ScoreForm::getCachedKeys(double) const { return 0; }
 std::optional<ScoreState> ScoreForm::getState(const AttentionCase &) const { return std::nullopt; }
 void ScoreForm::change(ScoreBuilder &, double) const {}
 Value ScoreForm::buildMask(ScoreBuilder &, double) const { return {}; }
@@ -65,6 +66,29 @@ public:
     Value width = ConstantOp::create(builder, cast<RankedTensorType>(query.getType()), number);
     return CompareOp::create(builder, Predicate::LT, distance, width);
   }
+};
+
+/// The first N keys are cached: they have positions before those of all queries.
+class CachedForm : public ScoreForm {
+public:
+  constexpr CachedForm() : ScoreForm("cached", Number::Integer) {}
+
+  absl::Status check(const AttentionCase &attention) const override {
+    if (attention.isCausal && attention.getQueries() > 0)
+      return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        attention.isCausal
+            ? absl::StrCat("--length is ", attention.length, ", must be above ", getCachedKeys(attention.score.number),
+                           " with --score ", attention.score.text, ", which caches as many keys")
+            : absl::StrCat("--score ", attention.score.text,
+                           " conflicts with --mask full, because only the mask depends on the positions of queries: "
+                           "give --mask causal"));
+  }
+  double countPairs(const AttentionCase &attention) const override {
+    auto queries = static_cast<double>(attention.getQueries());
+    return queries * attention.score.number + queries * queries / 2;
+  }
+  int64_t getCachedKeys(double number) const override { return static_cast<int64_t>(number); }
 };
 
 /// Attention with linear biases (Press, Smith and Lewis, 2021): adds slope(head) · (key − query). The slope of head h
@@ -170,10 +194,11 @@ private:
 llvm::ArrayRef<const ScoreForm *> bench::getScoreForms() {
   static const ScoreForm plain("plain", ScoreForm::Number::None);
   static const WindowForm window;
+  static const CachedForm cached;
   static const AlibiForm alibi;
   static const RelativeForm relative;
   static const SoftCapForm softCap;
   static const DocumentsForm documents;
-  static const ScoreForm *const forms[] = {&plain, &window, &alibi, &relative, &softCap, &documents};
+  static const ScoreForm *const forms[] = {&plain, &window, &cached, &alibi, &relative, &softCap, &documents};
   return forms;
 }

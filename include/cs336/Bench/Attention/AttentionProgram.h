@@ -18,13 +18,15 @@ namespace cs336::bench {
 
 /// Self-attention of random queries, keys and values, or a part of it.
 struct AttentionCase {
-  /// The whole attention; or only the softmax of the scores, [batch, length, length] or [batch, heads, length, length].
+  /// The whole attention; or only the softmax of the scores, [batch, queries, length] or [batch, heads, queries,
+  /// length].
   enum class Part { Whole, Scores };
 
   int64_t batchSize = 8;
   /// With 1, tensors have no axis of heads: [batch, length, head_dim]. Otherwise they are [batch, length, heads,
   /// head_dim], with the transposes of a model's head split and merge.
   int64_t numHeads = 1;
+  /// `length` is the number of keys, and of queries unless some keys are cached.
   int64_t length = 0, headDim = 0;
   bool isCausal = false;
   ComputeType computeType = ComputeType::FP32;
@@ -34,6 +36,9 @@ struct AttentionCase {
 
   /// "whole", "scores".
   llvm::StringRef getPartName() const { return part == Part::Whole ? "whole" : "scores"; }
+
+  /// Returns the number of queries: those of the positions after the cached ones.
+  int64_t getQueries() const { return length - score.form->getCachedKeys(score.number); }
 
   bool operator==(const AttentionCase &) const = default;
 

@@ -54,6 +54,8 @@ public:
   /// Returns the number of visible pairs of a query and a key, per batch and head. Pairs are counted as areas of a
   /// square with sides of S = `length`: S² without a mask, S²/2 with a causal mask.
   virtual double countPairs(const AttentionCase &attention) const;
+  /// Returns the number of the first keys whose positions have no query.
+  virtual int64_t getCachedKeys(double number) const;
   /// Returns the state that the form reads, or nullopt.
   virtual std::optional<ScoreState> getState(const AttentionCase &attention) const;
 
