@@ -434,9 +434,8 @@ absl::Status AllReduceCommand::run(llvm::StringRef commandLine) {
                        {"steps", steps.getValue()}};
   absl::Status written =
       output.write({std::move(context), {{"allreduce", "", getColumnsOfRows(rows), llvm::ArrayRef(rows)}}, {}});
-  if (!written.ok() || !interrupted.ok())
-    return written.ok() ? interrupted : written;
-  if (torch && !torch->getFailure().ok())
+  written.Update(interrupted);
+  if (written.ok() && torch && !torch->getFailure().ok())
     return makePeerMissing(torch->getFailure());
-  return absl::OkStatus();
+  return written;
 }

@@ -74,15 +74,16 @@ public:
   constexpr CachedForm() : ScoreForm("cached", Number::Integer) {}
 
   absl::Status check(const AttentionCase &attention) const override {
-    if (attention.isCausal && attention.getQueries() > 0)
+    if (!attention.isCausal)
+      return absl::InvalidArgumentError(
+          absl::StrCat("--score ", attention.score.text,
+                       " conflicts with --mask full, because only the mask depends on the positions of queries: give "
+                       "--mask causal"));
+    if (attention.getQueries() > 0)
       return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        attention.isCausal
-            ? absl::StrCat("--length is ", attention.length, ", must be above ", getCachedKeys(attention.score.number),
-                           " with --score ", attention.score.text, ", which caches as many keys")
-            : absl::StrCat("--score ", attention.score.text,
-                           " conflicts with --mask full, because only the mask depends on the positions of queries: "
-                           "give --mask causal"));
+    return absl::InvalidArgumentError(absl::StrCat("--length is ", attention.length, ", must be above ",
+                                                   getCachedKeys(attention.score.number), " with --score ",
+                                                   attention.score.text, ", which caches as many keys"));
   }
   double countPairs(const AttentionCase &attention) const override {
     auto queries = static_cast<double>(attention.getQueries());

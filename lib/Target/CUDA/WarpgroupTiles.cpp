@@ -22,8 +22,8 @@ std::string WarpgroupTiles::whyNone(const AttentionSizes &sizes, Type element) {
   return "";
 }
 
-// Measured on an H200 (docs/Rationale/AttentionOnHopper.md). The limits are registers: at most 240 per thread with two
-// computing warpgroups, and 160 with three.
+// Measured on an H200 (docs/Rationale/AttentionByWarpgroups.md). The limits are registers: at most 240 per thread with
+// two computing warpgroups, and 160 with three.
 WarpgroupTiles WarpgroupTiles::choose(AttentionStage stage, const AttentionSizes &sizes, bool hasScoreFunction,
                                       bool hasDerivatives) {
   bool isNarrow = sizes.headDim <= slabColumns;
