@@ -15,22 +15,25 @@ class WarpgroupAttentionForward {
   using Queries = SlabTile<Wgmma, Problem::headDim, queriesPerTile>;
   using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile>;
   using Tile = QueryTile<Problem, queriesPerTile, keysPerTile>;
-
+  using Visited = VisitedKeyTiles<Problem, Tile, queriesPerTile>;
   using Score = ScoreOf<Problem>;
   static constexpr int copyRegisters = warpgroups == 2 ? 24 : 32;
 
   // Offsets in shared memory.
   static constexpr int outputs = Queries::bytes, keyTiles = outputs + Queries::bytes;
   static constexpr int valueTiles = keyTiles + stages * Keys::bytes, barriers = valueTiles + stages * Keys::bytes;
+  /// If data hides tiles: one VisitedTile per stage of keys.
+  static constexpr int visitedTiles = barriers + Ring<1>::bytes + 2 * Ring<stages>::bytes;
 
 public:
   static constexpr int threads = 128 * (warpgroups + 1), tiles = Tile::count;
   /// The barriers, and the bytes by which the first tile may have to be moved for its alignment.
-  static constexpr int sharedBytes = barriers + Ring<1>::bytes + 2 * Ring<stages>::bytes + 1024;
+  static constexpr int sharedBytes = visitedTiles + (hidesTiles<Problem> ? 4 * stages : 0) + 1024;
 
-  /// `output` and `logSumExp` are null if they are not wanted.
+  /// `output` and `logSumExp` are null if they are not wanted. `bits` are those of Visited::Mask if data hides tiles.
   __device__ static void run(const TensorMap *queries, const TensorMap *keys, const TensorMap *values,
-                             const TensorMap *output, float *logSumExp, const Score &score = {}) {
+                             const TensorMap *output, float *logSumExp, const Score &score = {},
+                             const TileBits *bits = nullptr) {
     WarpgroupAttentionForward attention;
     if (threadIdx.x == 0) {
       attention.queryRing.init(1, warpgroups);
@@ -43,10 +46,10 @@ public:
     if (warpgroup == 0) {
       moveRegisters<warpgroups, copyRegisters>(0);
       if (threadIdx.x == 0)
-        attention.load(*queries, *keys, *values);
+        attention.load(*queries, *keys, *values, bits);
     } else {
       moveRegisters<warpgroups, copyRegisters>(1);
-      attention.compute(WarpgroupLane(warpgroup - 1), output, logSumExp, score);
+      attention.compute(WarpgroupLane(warpgroup - 1), output, logSumExp, score, bits);
     }
   }
 
@@ -56,7 +59,7 @@ private:
         keyRing(shared + barriers + Ring<1>::bytes),
         valueRing(shared + barriers + Ring<1>::bytes + Ring<stages>::bytes) {}
 
-  __device__ void load(const TensorMap &queries, const TensorMap &keys, const TensorMap &values) {
+  __device__ void load(const TensorMap &queries, const TensorMap &keys, const TensorMap &values, const TileBits *bits) {
     prefetchMap(queries);
     prefetchMap(keys);
     prefetchMap(values);
@@ -74,17 +77,29 @@ private:
       Queries::load(shared, queries, barrier, tile.first, tile.head, tile.batch);
       queryRing.advance();
       // The order of use: the scores of a tile are computed before the values of the tile after it are needed.
-      loadTile(keys, shared + keyTiles, keyRing, tile, tile.keyTiles - 1);
+      Visited visited(bits, tile);
+      auto loadKeys = [&](int left) {
+        const VisitedTile next = visited.next(left);
+        if constexpr (hidesTiles<Problem>) {
+          keyRing.awaitFree();
+          next.store(getVisitedTile());
+        }
+        loadTile(keys, shared + keyTiles, keyRing, tile, next.number);
+        return next.number;
+      };
+      int left = visited.count() - 1, keyTile = loadKeys(left);
 #pragma unroll 1
-      for (int i = tile.keyTiles - 1; i > 0; --i) {
-        loadTile(keys, shared + keyTiles, keyRing, tile, i - 1);
-        loadTile(values, shared + valueTiles, valueRing, tile, i);
+      for (; left > 0; --left) {
+        const int next = loadKeys(left - 1);
+        loadTile(values, shared + valueTiles, valueRing, tile, keyTile);
+        keyTile = next;
       }
-      loadTile(values, shared + valueTiles, valueRing, tile, 0);
+      loadTile(values, shared + valueTiles, valueRing, tile, keyTile);
     }
   }
 
-  __device__ void compute(const WarpgroupLane &lane, const TensorMap *output, float *logSumExp, const Score &score) {
+  __device__ void compute(const WarpgroupLane &lane, const TensorMap *output, float *logSumExp, const Score &score,
+                          const TileBits *bits) {
     const Turns<warpgroups> turns(lane.warpgroup);
     const unsigned own = shared + lane.warpgroup * rowsPerWarpgroup * 128;
     TileQueue<Tile::count> queue;
@@ -99,8 +114,8 @@ private:
       turns.pass();
       awaitMatmuls<0>();
       pin(scores);
+      int keyTile = hidesTiles<Problem> ? VisitedTile::load(getVisitedTile()).number : tile.keyTiles - 1;
       keyRing.release(lane.isElected);
-      int keyTile = tile.keyTiles - 1;
       if constexpr (Score::exists)
         applyToTile<Problem, false>(score, scores, tile, keyTile, lane);
       else
@@ -137,7 +152,15 @@ private:
         packLeft<Element>(left, scores);
         softmax.rescale(result);
       };
-      visitKeyTiles<Problem>(tile, lane, --keyTile, computeTile);
+      if constexpr (hidesTiles<Problem>) {
+        auto await = [&] {
+          keyRing.awaitFull();
+          return VisitedTile::load(getVisitedTile());
+        };
+        visitChosenTiles<Problem>(tile, lane, Visited(bits, tile).count() - 1, keyTile, await, computeTile);
+      } else {
+        visitKeyTiles<Problem>(tile, lane, --keyTile, computeTile);
+      }
 
       queryRing.release(lane.isElected);
       valueRing.awaitFull();
@@ -160,6 +183,7 @@ private:
       awaitStoresRead();
   }
 
+  __device__ unsigned getVisitedTile() const { return shared + visitedTiles + keyRing.getStage() * 4; }
   __device__ void multiplyKeys(unsigned own) {
     Keys::template multiplyTransposed<Queries>(scores, own, shared + keyTiles + keyRing.getStage() * Keys::bytes);
   }

@@ -17,6 +17,7 @@ class WarpgroupAttentionKeys {
   using Queries = SlabTile<Wgmma, Problem::headDim, queriesPerTile>;
   using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile>;
   using Tile = KeyGradientTile<Problem, keysPerTile, queriesPerTile>;
+  using Visited = VisitedQueryTiles<Problem, Tile, keysPerTile, queriesPerTile>;
   using Score = ScoreOf<Problem>;
   static constexpr int statisticsBytes = queriesPerTile * static_cast<int>(sizeof(QueryStatistics));
   static constexpr float scale = scaleOfScores<Problem>;
@@ -29,16 +30,19 @@ class WarpgroupAttentionKeys {
   static constexpr int gradientTiles = queryTiles + stages * Queries::bytes;
   static constexpr int statisticsTiles = gradientTiles + stages * Queries::bytes;
   static constexpr int barriers = statisticsTiles + stages * statisticsBytes;
+  /// If data hides tiles: one VisitedTile per stage of queries.
+  static constexpr int visitedTiles = barriers + Ring<1>::bytes + Ring<stages>::bytes;
 
 public:
   static constexpr int threads = 128 * (warpgroups + 1), tiles = Tile::count;
-  static constexpr int sharedBytes = barriers + Ring<1>::bytes + Ring<stages>::bytes + 1024;
+  static constexpr int sharedBytes = visitedTiles + (hidesTiles<Problem> ? 4 * stages : 0) + 1024;
 
-  /// `keyGradientMap` and `valueGradientMap` are null if these results are not wanted.
+  /// `keyGradientMap` and `valueGradientMap` are null if these results are not wanted. `bits` are those of
+  /// Visited::Mask if data hides tiles.
   __device__ static void run(const TensorMap *queryMap, const TensorMap *keyMap, const TensorMap *valueMap,
                              const TensorMap *outputGradientMap, const TensorMap *keyGradientMap,
                              const TensorMap *valueGradientMap, const QueryStatistics *statistics,
-                             const Score &score = {}) {
+                             const Score &score = {}, const TileBits *bits = nullptr) {
     WarpgroupAttentionKeys attention;
     if (threadIdx.x == 0) {
       attention.keyRing.init(1, warpgroups);
@@ -50,10 +54,10 @@ public:
     if (warpgroup == 0) {
       moveRegisters<warpgroups, copyRegisters>(0);
       if (threadIdx.x == 0)
-        attention.load(*queryMap, *keyMap, *valueMap, *outputGradientMap, statistics);
+        attention.load(*queryMap, *keyMap, *valueMap, *outputGradientMap, statistics, bits);
     } else {
       moveRegisters<warpgroups, copyRegisters>(1);
-      attention.compute(WarpgroupLane(warpgroup - 1), keyGradientMap, valueGradientMap, score);
+      attention.compute(WarpgroupLane(warpgroup - 1), keyGradientMap, valueGradientMap, score, bits);
     }
   }
 
@@ -63,7 +67,7 @@ private:
         queryRing(shared + barriers + Ring<1>::bytes) {}
 
   __device__ void load(const TensorMap &queryMap, const TensorMap &keyMap, const TensorMap &valueMap,
-                       const TensorMap &outputGradientMap, const QueryStatistics *statistics) {
+                       const TensorMap &outputGradientMap, const QueryStatistics *statistics, const TileBits *bits) {
     prefetchMap(queryMap);
     prefetchMap(keyMap);
     prefetchMap(valueMap);
@@ -81,8 +85,15 @@ private:
         const int head = tile.head * Tile::group + member;
         const QueryStatistics *ofHead =
             statistics + (static_cast<long long>(tile.batch) * Problem::queryHeads + head) * paddedQueries;
+        Visited visited(bits, tile);
+        VisitedTile next;
 #pragma unroll 1
-        for (int i = tile.skipped; i < tile.skipped + tile.perHead; ++i) {
+        while (visited.take(next)) {
+          const int i = next.number;
+          if constexpr (hidesTiles<Problem>) {
+            queryRing.awaitFree();
+            next.store(getVisitedTile());
+          }
           const unsigned barrier = queryRing.startFilling(2 * Queries::bytes + statisticsBytes);
           Queries::load(getQueries(), queryMap, barrier, i * queriesPerTile, head, tile.batch);
           Queries::load(getGradients(), outputGradientMap, barrier, i * queriesPerTile, head, tile.batch);
@@ -94,12 +105,13 @@ private:
   }
 
   __device__ void compute(const WarpgroupLane &lane, const TensorMap *keyGradientMap, const TensorMap *valueGradientMap,
-                          const Score &score) {
+                          const Score &score, const TileBits *bits) {
     const unsigned own = shared + lane.warpgroup * rowsPerWarpgroup * 128;
     TileQueue<Tile::count> queue;
 #pragma unroll 1
     for (int number; queue.next(number);) {
-      const Tile tile(number);
+      Tile tile(number);
+      tile.perHead = Visited(bits, tile).count();
       clear(keyResult);
       clear(valueResult);
       keyRing.awaitFull();
@@ -182,11 +194,12 @@ private:
   /// Replaces the scores of a step's tile by probabilities, and starts to add their matmul with dO to dV.
   __device__ void exponentiate(const Tile &tile, int step, const WarpgroupLane &lane, const Score &score) {
     pin(scores);
-    const int firstQuery = tile.getQueryTile(step) * queriesPerTile;
+    const VisitedTile visited = getVisited(tile, step);
+    const int firstQuery = visited.number * queriesPerTile;
     if constexpr (Score::returnsDerivative) {
       float derivatives[queriesPerTile / 2];
-      applyToQueries<Problem>(score, scores, firstQuery, tile.first, tile.batch, tile.getQueryHead(step), lane,
-                              derivatives);
+      applyToQueries<Problem>(score, scores, firstQuery, tile.first, tile.batch, tile.getQueryHead(step),
+                              visited.isWhole, lane, derivatives);
       exponentiateColumns(scores, scale, getStatistics(), lane);
       startValues();
       // The factors of dP − D in dS.
@@ -195,9 +208,10 @@ private:
         scores[i] *= derivatives[i];
     } else {
       if constexpr (Score::exists)
-        applyToQueries<Problem>(score, scores, firstQuery, tile.first, tile.batch, tile.getQueryHead(step), lane);
+        applyToQueries<Problem>(score, scores, firstQuery, tile.first, tile.batch, tile.getQueryHead(step),
+                                visited.isWhole, lane);
       else if constexpr (Problem::isCausal)
-        maskQueries(scores, tile, tile.getQueryTile(step), lane);
+        maskQueries(scores, tile, visited.number, lane);
       exponentiateColumns(scores, scale, getStatistics(), lane);
       startValues();
     }
@@ -216,6 +230,14 @@ private:
     queryRing.advance();
   }
 
+  /// Returns the tile of queries in a step, at which `queryRing` is.
+  __device__ VisitedTile getVisited(const Tile &tile, int step) const {
+    if constexpr (hidesTiles<Problem>)
+      return VisitedTile::load(getVisitedTile());
+    else
+      return {tile.getQueryTile(step), true};
+  }
+  __device__ unsigned getVisitedTile() const { return shared + visitedTiles + queryRing.getStage() * 4; }
   __device__ unsigned getQueries() const { return shared + queryTiles + queryRing.getStage() * Queries::bytes; }
   __device__ unsigned getGradients() const { return shared + gradientTiles + queryRing.getStage() * Queries::bytes; }
   __device__ unsigned getStatistics() const {

@@ -15,32 +15,34 @@ class WarpgroupAttentionQueries {
   using Queries = SlabTile<Wgmma, Problem::headDim, queriesPerTile>;
   using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile>;
   using Tile = QueryTile<Problem, queriesPerTile, keysPerTile>;
+  using Visited = VisitedKeyTiles<Problem, Tile, queriesPerTile>;
   using Mean = SampledMean<Element, Keys, Problem::headDim>;
   using Score = ScoreOf<Problem>;
 
   static constexpr float scale = scaleOfScores<Problem>;
-  static constexpr int copyRegisters = warpgroups == 2 ? 40 : 32;
+  static constexpr int copyRegisters = warpgroups > 2 ? 32 : hidesTiles<Problem> ? 48 : 40;
   static constexpr int averagingWarps = 3;
 
   // Offsets in shared memory.
   static constexpr int gradients = Queries::bytes, keyTiles = gradients + Queries::bytes;
   static constexpr int valueTiles = keyTiles + keyStages * Keys::bytes;
   static constexpr int meanOfKeys = valueTiles + valueStages * Keys::bytes, barriers = meanOfKeys + Mean::bytes;
+  /// If data hides tiles: one VisitedTile per stage of keys.
+  static constexpr int visitedTiles = barriers + 2 * Ring<1>::bytes + Ring<keyStages>::bytes + Ring<valueStages>::bytes;
 
 public:
   static constexpr int threads = 128 * (warpgroups + 1), tiles = Tile::count;
   /// Queries for which a head has statistics. Those past the last query have an infinite sum, so that their
   /// probabilities are zero.
   static constexpr int paddedQueries = Tile::perHead * queriesPerTile;
-  static constexpr int sharedBytes =
-      barriers + 2 * Ring<1>::bytes + Ring<keyStages>::bytes + Ring<valueStages>::bytes + 1024;
+  static constexpr int sharedBytes = visitedTiles + (hidesTiles<Problem> ? 4 * keyStages : 0) + 1024;
 
-  /// `statistics` receives [batches, heads, paddedQueries].
+  /// `statistics` receives [batches, heads, paddedQueries]. `bits` are those of Visited::Mask if data hides tiles.
   /// `queryGradientMap` is null if this result is not wanted.
   __device__ static void run(const TensorMap *queryMap, const TensorMap *keyMap, const TensorMap *valueMap,
                              const TensorMap *outputGradientMap, const TensorMap *queryGradientMap,
                              const Element *output, const Element *outputGradient, const float *logSumExp,
-                             QueryStatistics *statistics, const Score &score = {}) {
+                             QueryStatistics *statistics, const Score &score = {}, const TileBits *bits = nullptr) {
     WarpgroupAttentionQueries attention;
     if (threadIdx.x == 0) {
       attention.queryRing.init(1, warpgroups);
@@ -54,13 +56,13 @@ public:
     if (warpgroup == 0) {
       moveRegisters<warpgroups, copyRegisters>(0);
       if (threadIdx.x >= 32)
-        attention.average();
+        attention.average(bits);
       else if (threadIdx.x == 0)
-        attention.load(*queryMap, *keyMap, *valueMap, *outputGradientMap);
+        attention.load(*queryMap, *keyMap, *valueMap, *outputGradientMap, bits);
     } else {
       moveRegisters<warpgroups, copyRegisters>(1);
       attention.compute(WarpgroupLane(warpgroup - 1), queryGradientMap, output, outputGradient, logSumExp, statistics,
-                        score);
+                        score, bits);
     }
   }
 
@@ -71,7 +73,7 @@ private:
         valueRing(shared + barriers + 2 * Ring<1>::bytes + Ring<keyStages>::bytes) {}
 
   __device__ void load(const TensorMap &queryMap, const TensorMap &keyMap, const TensorMap &valueMap,
-                       const TensorMap &outputGradientMap) {
+                       const TensorMap &outputGradientMap, const TileBits *bits) {
     prefetchMap(queryMap);
     prefetchMap(keyMap);
     prefetchMap(valueMap);
@@ -84,38 +86,48 @@ private:
       Queries::load(shared, queryMap, barrier, tile.first, tile.head, tile.batch);
       Queries::load(shared + gradients, outputGradientMap, barrier, tile.first, tile.head, tile.batch);
       queryRing.advance();
+      Visited visited(bits, tile);
 #pragma unroll 1
-      for (int i = tile.keyTiles - 1; i >= 0; --i) {
+      for (int left = visited.count() - 1; left >= 0; --left) {
+        const VisitedTile next = visited.next(left);
+        const int firstKey = tile.getFirstKey(next.number);
+        if constexpr (hidesTiles<Problem>) {
+          keyRing.awaitFree();
+          next.store(getVisitedTile(keyRing));
+        }
         const unsigned ofKeys = keyRing.startFilling(Keys::bytes);
-        Keys::load(getKeys(), keyMap, ofKeys, tile.getFirstKey(i), tile.keyHead, tile.batch);
+        Keys::load(getKeys(), keyMap, ofKeys, firstKey, tile.keyHead, tile.batch);
         keyRing.advance();
         const unsigned ofValues = valueRing.startFilling(Keys::bytes);
-        Keys::load(getValues(), valueMap, ofValues, tile.getFirstKey(i), tile.keyHead, tile.batch);
+        Keys::load(getValues(), valueMap, ofValues, firstKey, tile.keyHead, tile.batch);
         valueRing.advance();
       }
     }
   }
 
-  __device__ void average() {
+  __device__ void average(const TileBits *bits) {
     Mean mean;
     TileQueue<Tile::count> queue;
 #pragma unroll 1
     for (int number; queue.next(number);) {
       const Tile tile(number);
+      Visited visited(bits, tile);
+      const int count = visited.count();
+      const int keys = visited.countKeys();
 #pragma unroll 1
-      for (int i = 0; i < tile.keyTiles; ++i) {
+      for (int i = 0; i < count; ++i) {
         keyRing.awaitFull();
         mean.add(getKeys());
         __syncwarp();
         keyRing.release(threadIdx.x % 32 == 0);
       }
-      mean.write(shared + meanOfKeys, tile.keyTiles, Problem::keys - tile.getFirstKey(0), meanRing);
+      mean.write(shared + meanOfKeys, count, keys, meanRing);
     }
   }
 
   __device__ void compute(const WarpgroupLane &lane, const TensorMap *queryGradientMap, const Element *output,
                           const Element *outputGradient, const float *logSumExp, QueryStatistics *statistics,
-                          const Score &score) {
+                          const Score &score, const TileBits *bits) {
     const unsigned own = shared + lane.warpgroup * rowsPerWarpgroup * 128;
     TileQueue<Tile::count> queue;
 #pragma unroll 1
@@ -148,7 +160,11 @@ private:
         Keys::multiply(result, left, getKeys());
       };
 
-      int keyTile = tile.keyTiles - 1;
+      auto await = [&] {
+        keysOfScores.awaitFull();
+        return VisitedTile::load(getVisitedTile(keysOfScores));
+      };
+      int keyTile = hidesTiles<Problem> ? await().number : tile.keyTiles - 1;
       startScores();
       startSlopes();
       awaitMatmuls<1>();
@@ -177,7 +193,10 @@ private:
         valueRing.release(lane.isElected);
         differentiate();
       };
-      visitKeyTiles<Problem>(tile, lane, --keyTile, computeTile);
+      if constexpr (hidesTiles<Problem>)
+        visitChosenTiles<Problem>(tile, lane, Visited(bits, tile).count() - 1, keyTile, await, computeTile);
+      else
+        visitKeyTiles<Problem>(tile, lane, --keyTile, computeTile);
       startSum();
 
 #pragma unroll
@@ -246,6 +265,9 @@ private:
       result[i] -= remainders[i / 2 % 2] * Mean::get(shared + meanOfKeys, lane.column + 8 * (i / 4) + i % 2);
     lane.synchronise();
     meanRing.release(lane.isElected);
+  }
+  __device__ unsigned getVisitedTile(const Ring<keyStages> &ring) const {
+    return shared + visitedTiles + ring.getStage() * 4;
   }
   __device__ unsigned getKeys() const { return shared + keyTiles + keyRing.getStage() * Keys::bytes; }
   __device__ unsigned getValues() const { return shared + valueTiles + valueRing.getStage() * Keys::bytes; }

@@ -9,10 +9,17 @@
 // all blocks need, WarpgroupGradientSums sums dK and dV in registers and dQ in float32 in the workspace, and
 // WarpgroupGradientRound rounds dQ.
 
+/// Returns a number that the compiler does not know, so that it does not write out the first steps of a loop, which
+/// takes registers.
+__device__ inline int hideConstant(int number) {
+  asm volatile("" : "+r"(number));
+  return number;
+}
+
 /// The workspace of the three functions.
 template <class Problem>
 struct GradientWorkspace {
-  static constexpr int queriesPerTile = 64, columns = (Problem::headDim + 15) / 16 * 16;
+  static constexpr int queriesPerTile = 64, keysPerTile = 128, columns = (Problem::headDim + 15) / 16 * 16;
   static constexpr int queryTiles = countTiles(Problem::queries, queriesPerTile);
   static constexpr int slabColumns = 64, slabs = countTiles(columns, slabColumns);
   /// Columns of the last slab; the others have slabColumns.
@@ -26,7 +33,11 @@ struct GradientWorkspace {
   static constexpr long long statistics = tiles * queriesPerTile * columns * 4;
   static constexpr long long means = statistics + tiles * statisticsPerTile * 4;
   static constexpr long long turns = means + keyHeads * columns * 4, nextTile = turns + tiles * slabs * 4;
-  static constexpr long long bytes = nextTile + 4;
+  /// If data hides tiles: their bits, once for blocks of keys and once for the sums of dQ.
+  static constexpr long long bits = nextTile + 4;
+  using MaskOfKeys = TileMask<Problem, queriesPerTile, keysPerTile, /*ownsKeys=*/true>;
+  using MaskOfQueries = TileMask<Problem, queriesPerTile, keysPerTile, /*ownsKeys=*/false>;
+  static constexpr long long bytes = hidesTiles<Problem> ? bits + MaskOfKeys::bytes + MaskOfQueries::bytes : bits;
 
   unsigned char *memory;
 
@@ -54,14 +65,51 @@ struct GradientWorkspace {
   }
   /// Returns the number of the next tile of keys that a block takes.
   __device__ unsigned *getNextTile() const { return reinterpret_cast<unsigned *>(memory + nextTile); }
+  /// Return the tiles of queries that see a tile of keys, and the tiles of keys that a tile of queries sees.
+  __device__ SeenTiles<MaskOfKeys::streamedTiles> getSeenQueries(int batch, int keyTile, bool isDescending) const {
+    return {MaskOfKeys::getRow(getBits(), batch, keyTile), isDescending};
+  }
+  __device__ SeenTiles<MaskOfQueries::streamedTiles> getSeenKeys(int batch, int queryTile) const {
+    const TileBits *ofQueries = getBits() + MaskOfKeys::bytes / sizeof(TileBits);
+    return {MaskOfQueries::getRow(ofQueries, batch, queryTile), /*isDescending=*/false};
+  }
+
+private:
+  __device__ const TileBits *getBits() const { return reinterpret_cast<const TileBits *>(memory + bits); }
 };
 
-/// Returns a number that the compiler does not know, so that it does not write out the first steps of a loop, which
-/// takes registers.
-__device__ inline int hideConstant(int number) {
-  asm volatile("" : "+r"(number));
-  return number;
-}
+/// The tiles of queries of one head that a block visits for a KeyTile, in order: all of the tile's, unless data hides
+/// some.
+template <class Problem, class Tile, bool skipsHidden = hidesTiles<Problem>>
+class QueryTilesInOrder {
+public:
+  __device__ QueryTilesInOrder(const GradientWorkspace<Problem> &, const Tile &tile)
+      : tile(tile), left(hideConstant(tile.queryTilesPerHead)) {}
+  __device__ int count() const { return left; }
+  /// Takes the next one. Returns false after the last one.
+  __device__ bool take(VisitedTile &next) {
+    if (left == 0)
+      return false;
+    next = {tile.getQueryTile(left--), true};
+    return true;
+  }
+
+private:
+  const Tile &tile;
+  int left;
+};
+
+template <class Problem, class Tile>
+class QueryTilesInOrder<Problem, Tile, true> {
+public:
+  __device__ QueryTilesInOrder(const GradientWorkspace<Problem> &workspace, const Tile &tile)
+      : seen(workspace.getSeenQueries(tile.batch, tile.keyTile, tile.isBackwards)) {}
+  __device__ int count() const { return seen.count(); }
+  __device__ bool take(VisitedTile &next) { return seen.take(next); }
+
+private:
+  SeenTiles<GradientWorkspace<Problem>::MaskOfKeys::streamedTiles> seen;
+};
 
 #ifdef __CUDACC__
 

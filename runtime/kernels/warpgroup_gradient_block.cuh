@@ -16,7 +16,8 @@
 /// A tile of keys, its values and its number have one buffer, with three barriers: it is full, it is free, and dQ does
 /// not read the keys any more. Each has a phase per tile. Beside the tile's number are the parity of this phase and the
 /// numbers of queries' tiles, because the warpgroups for dK and dV have no registers to keep them. For a score
-/// function, the first key and the number of each stage's tile of queries are there too.
+/// function, the first key and the number of each stage's tile of queries are there too. If data hides tiles, the last
+/// tiles of queries are there for the threads that add.
 template <class ProblemOfBlock, class Wgmma, int headsPerGroup, int queryStages, int slopeStages, int sumStages>
 struct GradientBlock {
   using Problem = ProblemOfBlock;
@@ -24,7 +25,8 @@ struct GradientBlock {
   using Workspace = GradientWorkspace<Problem>;
   /// Warpgroups that compute dK and dV. One more copies and adds, and one sums dQ.
   static constexpr int warpgroups = 2, adders = sumStages;
-  static constexpr int queriesPerTile = Workspace::queriesPerTile, keysPerTile = rowsPerWarpgroup * warpgroups;
+  static constexpr int queriesPerTile = Workspace::queriesPerTile, keysPerTile = Workspace::keysPerTile;
+  static_assert(keysPerTile == rowsPerWarpgroup * warpgroups);
   using Queries = SlabTile<Wgmma, Problem::headDim, queriesPerTile>;
   using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile>;
   /// dS: rows are keys.
@@ -46,8 +48,12 @@ struct GradientBlock {
   static constexpr int sumBarriers = slopeBarriers + Ring<slopeStages>::bytes;
   static constexpr int firstKeyWord = sumBarriers + Ring<sumStages>::bytes, queryTileWords = firstKeyWord + 4;
   static constexpr int scoreBytes = ScoreOf<Problem>::exists ? 4 + 4 * queryStages : 0;
+  static constexpr int stepWords = firstKeyWord + scoreBytes;
+  /// The thread that copies is at most this many tiles of queries before those that add.
+  static constexpr int stepsAtOnce = 16;
+  static_assert(stepsAtOnce > queryStages + slopeStages + sumStages + 2);
   /// With the bytes by which the first tile may have to be moved for its alignment.
-  static constexpr int sharedBytes = firstKeyWord + scoreBytes + 1024;
+  static constexpr int sharedBytes = stepWords + (hidesTiles<Problem> ? 4 * stepsAtOnce : 0) + 1024;
 
   __device__ explicit GradientBlock(unsigned char *memory)
       : workspace{memory}, shared((getSharedMemory() + 1023) & ~1023u), queryRing(shared + queryBarriers),
@@ -73,27 +79,46 @@ struct GradientBlock {
   __device__ int getTileNumber() const { return loadSharedWord(shared + tileWord) / 2; }
   __device__ unsigned getTileParity() const { return loadSharedWord(shared + tileWord) % 2; }
   __device__ int getQueryTilesPerHead() const { return loadSharedWord(shared + lengthWord) / 2; }
+  /// Returns the number of tiles of queries that the block visits for each head of the current tile of keys.
+  __device__ int countQueryTiles(const Tile &tile) const {
+    return hidesTiles<Problem> ? getQueryTilesPerHead() : tile.queryTilesPerHead;
+  }
   __device__ int getLeftAtFirst() const {
     const unsigned word = loadSharedWord(shared + lengthWord);
     return word % 2 != 0 ? 1 : word / 2;
   }
-  /// Called by the thread that copies the tile.
-  __device__ void writeTile(int number, unsigned parity, const Tile &tile) const {
+  /// Called by the thread that copies the tile, and visits `queryTilesPerHead` tiles of queries of each head.
+  __device__ void writeTile(int number, unsigned parity, const Tile &tile, int queryTilesPerHead) const {
     storeSharedWord(shared + tileWord, 2 * number + parity);
-    storeSharedWord(shared + lengthWord, 2 * tile.queryTilesPerHead + tile.isBackwards);
+    storeSharedWord(shared + lengthWord, 2 * queryTilesPerHead + tile.isBackwards);
     if constexpr (ScoreOf<Problem>::exists)
       storeSharedWord(shared + firstKeyWord, tile.first);
   }
   /// With a score function: the first key of the block.
   __device__ int getFirstKey() const { return loadSharedWord(shared + firstKeyWord); }
-  /// With a score function: the number of the current stage's tile of queries (GradientWorkspace::getTile).
-  __device__ int getQueryTile() const { return loadSharedWord(getQueryTileWord()); }
+  /// With a score function: the current stage's tile of queries, numbered by GradientWorkspace::getTile.
+  __device__ VisitedTile getQueryTile() const {
+    if constexpr (hidesTiles<Problem>)
+      return VisitedTile::load(getQueryTileWord());
+    else
+      return {static_cast<int>(loadSharedWord(getQueryTileWord())), true};
+  }
   /// Called by the thread that copies the tile, before it announces the copies.
-  __device__ void writeQueryTile(int number) const {
+  __device__ void writeQueryTile(VisitedTile tile) const {
     if constexpr (ScoreOf<Problem>::exists) {
       queryRing.awaitFree();
-      storeSharedWord(getQueryTileWord(), number);
+      if constexpr (hidesTiles<Problem>)
+        tile.store(getQueryTileWord());
+      else
+        storeSharedWord(getQueryTileWord(), tile.number);
     }
+  }
+  /// If data hides tiles: the thread's next tile of queries, numbered by GradientWorkspace::getTile. The thread that
+  /// copies leaves it for those that add.
+  __device__ int getStep() const { return loadSharedWord(getStepWord()); }
+  __device__ void writeStep(int queryTile) {
+    storeSharedWord(getStepWord(), queryTile);
+    ++step;
   }
   /// Ends the use of the tile for all threads that the caller stands for, if `isElected`.
   __device__ void releaseTile(bool isElected) const {
@@ -110,11 +135,15 @@ struct GradientBlock {
   __device__ unsigned getSums() const { return shared + sums + sumRing.getStage() * sumBytes; }
   __device__ unsigned getQueryTileWord() const { return shared + queryTileWords + queryRing.getStage() * 4; }
 
+  __device__ unsigned getStepWord() const { return shared + stepWords + step % stepsAtOnce * 4; }
+
   const Workspace workspace;
   const unsigned shared;
   Ring<queryStages> queryRing;
   Ring<slopeStages> slopeRing;
   Ring<sumStages> sumRing;
+  /// The number of the thread's next tile of queries, if data hides tiles.
+  unsigned step = 0;
 };
 
 /// Ends the part of a warp in filling a stage, which copies or matmuls read next.

@@ -31,8 +31,8 @@ public:
       const Tile tile(block.getTileNumber());
       clear(keyResult);
       clear(valueResult);
-      if (tile.queryTilesPerHead > 0)
-        sum(tile);
+      if (const int queryTilesPerHead = block.countQueryTiles(tile); queryTilesPerHead > 0)
+        sum(queryTilesPerHead);
       // The loop in between has no registers to keep the parity, nor the tile.
       parity = block.getTileParity();
       awaitPhase(block.shared + Block::centredBarrier, parity);
@@ -44,14 +44,14 @@ public:
   }
 
 private:
-  __device__ void sum(const Tile &tile) {
+  __device__ void sum(int queryTilesPerHead) {
     // The ring is at the tile whose scores are computed. dS of the tile before is multiplied.
-    int left = tile.queryTilesPerHead;
+    int left = queryTilesPerHead;
     startScores();
     awaitMatmuls<0>();
     computeTile(left);
 #pragma unroll 1
-    for (int leftOfAll = Tile::members * tile.queryTilesPerHead - 1; leftOfAll > 0; --leftOfAll) {
+    for (int leftOfAll = Tile::members * queryTilesPerHead - 1; leftOfAll > 0; --leftOfAll) {
       left = Tile::members == 1 ? leftOfAll : left == 1 ? block.getQueryTilesPerHead() : left - 1;
       startScores();
       startKeys();
@@ -96,9 +96,10 @@ private:
   }
 
   __device__ void applyToQueries() {
-    const int tile = block.getQueryTile(), head = tile / Tile::queryTiles;
-    ::applyToQueries<Problem>(score, scores, tile % Tile::queryTiles * queriesPerTile, block.getFirstKey(),
-                              head / Problem::queryHeads, head % Problem::queryHeads, lane);
+    const VisitedTile tile = block.getQueryTile();
+    const int head = tile.number / Tile::queryTiles;
+    ::applyToQueries<Problem>(score, scores, tile.number % Tile::queryTiles * queriesPerTile, block.getFirstKey(),
+                              head / Problem::queryHeads, head % Problem::queryHeads, tile.isWhole, lane);
   }
   __device__ void startScores() {
     block.queryRing.awaitFull();

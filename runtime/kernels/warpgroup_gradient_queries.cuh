@@ -32,8 +32,8 @@ public:
       awaitThreads<128>(barrierNumber);
       if (isElected)
         arrive(block.shared + Block::centredBarrier);
+      const int steps = Tile::members * block.countQueryTiles(tile);
       block.releaseTile(isElected);
-      const int steps = Tile::members * tile.queryTilesPerHead;
 #pragma unroll 1
       for (int step = 0; step < steps; ++step) {
         block.slopeRing.awaitFull();
@@ -53,9 +53,12 @@ public:
 #pragma unroll 1
     for (unsigned parity = 0; block.awaitTile(parity); parity ^= 1) {
       const Tile tile(block.getTileNumber());
+      const int steps = Tile::members * block.countQueryTiles(tile);
       __syncwarp();
       block.releaseTile(threadIdx.x % 32 == 0);
-      if (threadIdx.x % 32 == 0)
+      if (hidesTiles<Problem> && threadIdx.x % 32 == 0)
+        addSteps(tile, steps, stage);
+      else if (threadIdx.x % 32 == 0)
 #pragma unroll 1
         for (int member = 0; member < Tile::members; ++member)
           addHead(tile, tile.head * Tile::members + member, stage);
@@ -137,6 +140,23 @@ private:
           addSlab(Workspace::getTile(tile.batch, head, queryTile), slab, tile.getTurn(queryTile));
         else
           block.sumRing.advance();
+    }
+  }
+  /// The same for a number of tiles of queries, of all heads, that the copying thread chose.
+  __device__ void addSteps(const Tile &tile, int steps, int stage) {
+#pragma unroll 1
+    for (; steps > 0; --steps) {
+#pragma unroll 1
+      for (int slab = 0; slab < Workspace::slabs; ++slab)
+        if (block.sumRing.getStage() == stage) {
+          block.sumRing.awaitFull();
+          const int queryTile = block.getStep();
+          const auto seen = block.workspace.getSeenKeys(tile.batch, queryTile % Workspace::queryTiles);
+          addSlab(queryTile, slab, tile.getTurnAmong(seen));
+        } else {
+          block.sumRing.advance();
+        }
+      ++block.step;
     }
   }
   /// The first block to add stores instead, so that the sums need no zeros.

@@ -22,7 +22,7 @@ public:
     const int number = Workspace::tiles - 1 - blockIdx.x;
     const int firstQuery = number % Workspace::queryTiles * Workspace::queriesPerTile;
     float sums[Workspace::columns / 2];
-    if (seesKeys(firstQuery))
+    if (seesKeys(workspace, number / Workspace::queryTiles / Problem::queryHeads, firstQuery))
 #pragma unroll
       for (int i = 0; i < Workspace::columns / 8; ++i) {
         const int slab = i / 8;
@@ -45,8 +45,10 @@ public:
 
 private:
   /// Returns whether a tile of keys added to the sums of these queries. With a score function, it may be that none did.
-  __device__ static bool seesKeys(int firstQuery) {
-    if constexpr (ScoreOf<Problem>::exists)
+  __device__ static bool seesKeys(const Workspace &workspace, int batch, int firstQuery) {
+    if constexpr (hidesTiles<Problem>)
+      return workspace.getSeenKeys(batch, firstQuery / Workspace::queriesPerTile).count() > 0;
+    else if constexpr (ScoreOf<Problem>::exists)
       return VisiblePairs<Problem>::canSee(firstQuery, firstQuery + Workspace::queriesPerTile, 0, Problem::keys);
     else
       return true;

@@ -61,7 +61,8 @@ private:
       const unsigned barrier = block.shared + Block::fullBarrier;
       awaitPhase(block.shared + Block::freeBarrier, parity ^ 1);
       const Tile tile(number);
-      block.writeTile(number, parity, tile);
+      using Order = QueryTilesInOrder<Problem, Tile>;
+      block.writeTile(number, parity, tile, number < Tile::count ? Order(block.workspace, tile).count() : 0);
       if (number >= Tile::count) {
         arrive(barrier);
         return;
@@ -71,18 +72,23 @@ private:
       Keys::load(block.shared, keyMap, barrier, tile.first, tile.head, tile.batch);
       Keys::load(block.shared + Block::values, valueMap, barrier, tile.first, tile.head, tile.batch);
 #pragma unroll 1
-      for (int member = 0; member < Tile::members; ++member)
+      for (int member = 0; member < Tile::members; ++member) {
+        Order order(block.workspace, tile);
+        VisitedTile next;
 #pragma unroll 1
-        for (int left = hideConstant(tile.queryTilesPerHead); left > 0; --left)
-          loadQueries(block, queryMap, outputGradientMap, tile.getQueryTile(left), tile.head * Tile::members + member,
-                      tile.batch);
+        while (order.take(next))
+          loadQueries(block, queryMap, outputGradientMap, next, tile.head * Tile::members + member, tile.batch);
+      }
     }
   }
   __device__ static void loadQueries(Block &block, const TensorMap &queryMap, const TensorMap &outputGradientMap,
-                                     int queryTile, int head, int batch) {
+                                     VisitedTile queryTile, int head, int batch) {
     using Queries = typename Block::Queries;
-    const int first = queryTile * Block::queriesPerTile, number = Workspace::getTile(batch, head, queryTile);
-    block.writeQueryTile(number);
+    const int first = queryTile.number * Block::queriesPerTile;
+    const int number = Workspace::getTile(batch, head, queryTile.number);
+    block.writeQueryTile({number, queryTile.isWhole});
+    if constexpr (hidesTiles<Problem>)
+      block.writeStep(number);
     const unsigned barrier = block.queryRing.startFilling(2 * Queries::bytes + Block::statisticsBytes);
     Queries::load(block.getQueries(), queryMap, barrier, first, head, batch);
     Queries::load(block.getGradients(), outputGradientMap, barrier, first, head, batch);

@@ -61,14 +61,23 @@ public:
     return left > leftAtFirst ? left - leftAtFirst : leftAtFirst - left;
   }
 
-  /// Returns how many tiles of keys add to the dQ of these queries before this one does.
+  /// Returns how many tiles of keys add to the dQ of these queries before this one does, if data hides no tile.
   __device__ int getTurn(int queryTile) const {
     const int firstQuery = queryTile * queriesPerTile;
     if (isBackwards)
       return keyTile - Visible::getFirstKey(firstQuery) / keysPerTile;
     return (Visible::getEndKey(firstQuery + queriesPerTile) - 1) / keysPerTile - keyTile;
   }
+  /// The same if data hides tiles. `seen` are the tiles of keys that these queries see, this one among them.
+  template <class SeenTiles>
+  __device__ int getTurnAmong(const SeenTiles &seen) const {
+    const int before = seen.countBefore(keyTile);
+    return isBackwards ? before : seen.count() - before - 1;
+  }
+
+  /// The number of this tile of keys among those of its head.
+  int keyTile;
 
 private:
-  int keyTile, skipped;
+  int skipped;
 };

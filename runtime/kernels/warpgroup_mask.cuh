@@ -64,6 +64,15 @@ __device__ inline void applyScoreFunction(const ScoreOf<Problem> &function, floa
       continue;
     }
     const bool exists = key < Problem::keys && query < Problem::queries && !(Problem::isCausal && key > query);
+    if constexpr (hidesTiles<Problem>) {
+      // A branch per pair takes registers. The function can be called for another pair that exists.
+      const float score = function.compute(scaleOfDots<Problem> * scores[i], batch, head,
+                                           query < Problem::queries ? query : Problem::queries - 1,
+                                           key < Problem::keys ? key : Problem::keys - 1, derivatives[i]...);
+      scores[i] = exists ? score : -infinity();
+      (static_cast<void>(derivatives[i] = exists ? derivatives[i] : 0), ...);
+      continue;
+    }
     (static_cast<void>(derivatives[i] = 0), ...);
     scores[i] = exists ? function.compute(scaleOfDots<Problem> * scores[i], batch, head, query, key, derivatives[i]...)
                        : -infinity();
@@ -108,6 +117,20 @@ __device__ inline void visitKeyTiles(const Tile &tile, const WarpgroupLane &lane
   }
 }
 
+/// The same for `left` tiles that the copying thread chose. `await` waits for the next one and returns it.
+template <class Problem, class Tile, class Await, class ComputeTile>
+__device__ inline void visitChosenTiles(const Tile &tile, const WarpgroupLane &lane, int left, int &keyTile,
+                                        const Await &await, const ComputeTile &computeTile) {
+  const auto interior =
+      InteriorTiles::find<Problem, Tile::keysPerTile>(tile.first + lane.warpgroup * rowsPerWarpgroup, tile.skippedKeys);
+#pragma unroll 1
+  for (; left > 0; --left) {
+    const VisitedTile visited = await();
+    keyTile = visited.number;
+    computeTile(!visited.isWhole || keyTile < interior.begin || keyTile >= interior.end);
+  }
+}
+
 /// Computes scores from q · k for the keys of a tile.
 template <class Problem, bool isInterior, class Tile, int size, class... Derivatives>
 __device__ inline void applyToTile(const ScoreOf<Problem> &function, float (&scores)[size], const Tile &tile,
@@ -120,17 +143,18 @@ __device__ inline void applyToTile(const ScoreOf<Problem> &function, float (&sco
 }
 
 /// The same where rows are the warpgroup's 64 keys of a block whose first one is `firstKey`, and columns are the
-/// queries of a tile as long.
+/// queries of a tile as long. `isWhole` is false if data may keep the tile from being interior.
 template <class Problem, int size, class... Derivatives>
 __device__ inline void applyToQueries(const ScoreOf<Problem> &function, float (&scores)[size], int firstQuery,
-                                      int firstKey, int batch, int head, const WarpgroupLane &lane,
+                                      int firstKey, int batch, int head, bool isWhole, const WarpgroupLane &lane,
                                       Derivatives &...derivatives) {
   using Score = ScoreOf<Problem>;
   const int firstOwn = firstKey + lane.warpgroup * rowsPerWarpgroup, lastOwn = firstOwn + rowsPerWarpgroup - 1;
   const int lastQuery = firstQuery + 2 * size - 1;
   // Functions read tables at existing queries only.
-  const bool isInterior = firstQuery - lastOwn >= Score::firstInterior && lastQuery - firstOwn <= Score::lastInterior &&
-                          lastOwn < Problem::keys && (Score::interiorIsScore || lastQuery < Problem::queries);
+  const bool isInterior = isWhole && firstQuery - lastOwn >= Score::firstInterior &&
+                          lastQuery - firstOwn <= Score::lastInterior && lastOwn < Problem::keys &&
+                          (Score::interiorIsScore || lastQuery < Problem::queries);
   int row = firstKey + lane.row, column = firstQuery + lane.column;
   // Keeps the compiler from computing all indices before the function, which takes registers.
   asm volatile("" : "+r"(row), "+r"(column), "+r"(batch), "+r"(head));

@@ -179,7 +179,7 @@ TYPED_TEST(ScoreMaskTest, AppliesTheFunctionToRowsOfKeys) {
         float scores[kStreamedQueries / 2];
         for (int i = 0; i < kStreamedQueries / 2; ++i)
           scores[i] = i + 1;
-        applyToQueries<TypeParam>({}, scores, queryTile * kStreamedQueries, firstKey, 0, 0, lane);
+        applyToQueries<TypeParam>({}, scores, queryTile * kStreamedQueries, firstKey, 0, 0, /*isWhole=*/true, lane);
         for (int i = 0; i < kStreamedQueries / 2; ++i) {
           const int key = firstKey + lane.row + rowOf(i);
           const int query = queryTile * kStreamedQueries + lane.column + columnOf(i);
@@ -210,7 +210,7 @@ TEST(ScoreMaskTest, FunctionsOfRowsOfKeysGetTheQuery) {
     for (int firstKey : {0, 256})
       forEachLane([&](const WarpgroupLane &lane) {
         float scores[kStreamedQueries / 2] = {}, derivatives[kStreamedQueries / 2];
-        applyToQueries<PositionProblem>({}, scores, firstQuery, firstKey, 1, 2, lane, derivatives);
+        applyToQueries<PositionProblem>({}, scores, firstQuery, firstKey, 1, 2, /*isWhole=*/true, lane, derivatives);
         for (int i = 0; i < kStreamedQueries / 2; ++i) {
           const int query = firstQuery + lane.column + columnOf(i), key = firstKey + lane.row + rowOf(i);
           const bool exists = query < PositionProblem::queries && key < PositionProblem::keys;

@@ -13,11 +13,12 @@
 #include <cstring>
 #include <vector>
 
-/// A contiguous operand [batch, position, head, element] in bf16, with counts of stores.
+/// A contiguous operand [batch, position, head, element] in bf16, with counts of stores and of loaded boxes.
 struct HostOperand {
   int batches, positions, heads, headDim;
   std::vector<uint16_t> bits;
   std::vector<unsigned char> stores;
+  long long boxes = 0;
 
   HostOperand(int batches, int positions, int heads, int headDim)
       : batches(batches), positions(positions), heads(heads), headDim(headDim),
@@ -45,7 +46,8 @@ struct HostOperand {
                              {headDim, positions, heads, batches},
                              {1, 1ll * heads * headDim, headDim, 1ll * positions * heads * headDim},
                              boxRows,
-                             stores.data()};
+                             stores.data(),
+                             &boxes};
     TensorMap map{};
     std::memcpy(&map, &host, sizeof(host));
     return map;

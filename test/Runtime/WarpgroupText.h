@@ -23,6 +23,8 @@
 #include "mma.cuh"
 #include "head_layout.cuh"
 #include "attention.cuh"
+#include "pair_tile.cuh"
+#include "tile_mask.cuh"
 #include "barrier.cuh"
 #include "ring.cuh"
 #include "tensor_copy.cuh"
@@ -186,18 +188,87 @@ struct QuarterProblem : Base {
   };
 };
 
-/// Returns whether a query sees a key.
+/// The same with a score function that hides keys of other documents. `getId` returns the document of a position.
+template <class Base, int (*getId)(int batch, int position)>
+struct SegmentProblem : Base {
+  struct Score {
+    static constexpr bool exists = true, onlyHides = true, returnsDerivative = false;
+    static constexpr bool interiorIsScore = true, interiorIsGeneral = false;
+    static constexpr int firstDistance = Base::isCausal ? 0 : 1 - Base::keys, lastDistance = Base::queries - 1;
+    static constexpr int firstInterior = firstDistance, lastInterior = lastDistance;
+
+    float compute(float dot, int batch, int /*head*/, int query, int key) const {
+      return getId(batch, query) == getId(batch, key) ? dot : -infinity();
+    }
+    TileInspection inspect(const PairTile &tile) const {
+      const Interval ofQueries = tile.overQueries([&](int query) { return getId(tile.batch, query); });
+      const Interval ofKeys = tile.overKeys([&](int key) { return getId(tile.batch, key); });
+      const Outcomes same = areEqual(ofQueries, ofKeys);
+      return {same.canHold, !same.canFail};
+    }
+  };
+};
+
+/// The same with a score function that hides keys from a length per batch on, and adds a bias by head and distance.
+template <class Base, int (*getLength)(int batch)>
+struct LengthProblem : Base {
+  struct Score {
+    static constexpr bool exists = true, onlyHides = false, returnsDerivative = false;
+    static constexpr bool interiorIsScore = false, interiorIsGeneral = false;
+    static constexpr int firstDistance = Base::isCausal ? 0 : 1 - Base::keys, lastDistance = Base::queries - 1;
+    static constexpr int firstInterior = firstDistance, lastInterior = lastDistance;
+
+    float compute(float score, int batch, int head, int query, int key) const {
+      return key < getLength(batch) ? computeInterior(score, batch, head, query, key) : -infinity();
+    }
+    float computeInterior(float score, int /*batch*/, int head, int query, int key) const {
+      return score + 0.01f * static_cast<float>((head + 1) * (key - query));
+    }
+    TileInspection inspect(const PairTile &tile) const {
+      const Outcomes holds = tile.testKeys([&](int key) { return key < getLength(tile.batch); });
+      return {holds.canHold, !holds.canFail};
+    }
+  };
+};
+
+/// The same with a soft cap of the scores of pairs in one document.
+template <class Base, int (*getId)(int batch, int position)>
+struct SegmentCapProblem : Base {
+  struct Score : SegmentProblem<Base, getId>::Score {
+    static constexpr bool onlyHides = false, returnsDerivative = true, interiorIsScore = false;
+
+    float compute(float score, int batch, int head, int query, int key, float &derivative) const {
+      if (getId(batch, query) == getId(batch, key))
+        return computeInterior(score, batch, head, query, key, derivative);
+      derivative = 0;
+      return -infinity();
+    }
+    float computeInterior(float score, int /*batch*/, int /*head*/, int /*query*/, int /*key*/,
+                          float &derivative) const {
+      const float tangent = std::tanh(score / 2);
+      derivative = 1 - tangent * tangent;
+      return 2 * tangent;
+    }
+  };
+};
+
+/// Returns whether a query of a batch sees a key.
 template <class Problem>
-bool isVisible(int query, int key) {
+bool isVisibleIn(int batch, int query, int key) {
   if (key >= Problem::keys || (Problem::isCausal && key > query))
     return false;
   [[maybe_unused]] float derivative;
   if constexpr (ScoreOf<Problem>::returnsDerivative)
-    return typename Problem::Score().compute(0, /*batch=*/0, /*head=*/0, query, key, derivative) != -infinity();
+    return typename Problem::Score().compute(0, batch, /*head=*/0, query, key, derivative) != -infinity();
   else if constexpr (ScoreOf<Problem>::exists)
-    return typename Problem::Score().compute(0, /*batch=*/0, /*head=*/0, query, key) != -infinity();
+    return typename Problem::Score().compute(0, batch, /*head=*/0, query, key) != -infinity();
   else
     return true;
+}
+/// The same for the first batch.
+template <class Problem>
+bool isVisible(int query, int key) {
+  return isVisibleIn<Problem>(0, query, key);
 }
 /// Returns the score of a pair that is visible, from its scaled q · k, and the derivative.
 template <class Problem>

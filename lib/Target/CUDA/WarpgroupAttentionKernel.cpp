@@ -180,11 +180,24 @@ TensorMapRecipe WarpgroupAttentionKernel::getMap(unsigned operand, int64_t rows)
 }
 
 void WarpgroupAttentionKernel::collectDeviceSources(DeviceSources &sources) const {
-  static constexpr StringRef shared[] = {
-      "scalar.cuh",    "vector.cuh",          "reduce.cuh",         "async_copy.cuh",
-      "mma.cuh",       "head_layout.cuh",     "attention.cuh",      "barrier.cuh",
-      "ring.cuh",      "tensor_copy.cuh",     "wgmma.cuh",          "slab_tile.cuh",
-      "warpgroup.cuh", "warpgroup_roles.cuh", "warpgroup_mask.cuh", "warpgroup_epilogue.cuh"};
+  static constexpr StringRef shared[] = {"scalar.cuh",
+                                         "vector.cuh",
+                                         "reduce.cuh",
+                                         "async_copy.cuh",
+                                         "mma.cuh",
+                                         "head_layout.cuh",
+                                         "attention.cuh",
+                                         "pair_tile.cuh",
+                                         "tile_mask.cuh",
+                                         "barrier.cuh",
+                                         "ring.cuh",
+                                         "tensor_copy.cuh",
+                                         "wgmma.cuh",
+                                         "slab_tile.cuh",
+                                         "warpgroup.cuh",
+                                         "warpgroup_roles.cuh",
+                                         "warpgroup_mask.cuh",
+                                         "warpgroup_epilogue.cuh"};
   static constexpr StringRef forward[] = {"tile_queue.cuh", "query_tile.cuh", "warpgroup_softmax.cuh",
                                           "warpgroup_attention_forward.cuh"};
   static constexpr StringRef twoPasses[] = {"tile_queue.cuh",

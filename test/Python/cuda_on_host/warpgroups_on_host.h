@@ -195,6 +195,8 @@ struct HostTensorMap {
   long long boxRows;
   /// The number of stores to each element, unless it is null.
   unsigned char *stores;
+  /// The number of loaded boxes, unless it is null.
+  long long *boxes;
 
   static constexpr int boxColumns = 64, elementBytes = 2;
 
@@ -226,6 +228,8 @@ struct HostTensorMap {
 inline void prefetchMap(const TensorMap &) {}
 inline void loadBox(unsigned to, const TensorMap &map, unsigned barrier, int x, int y, int z, int w) {
   const HostTensorMap &host = HostTensorMap::of(map);
+  if (host.boxes)
+    ++*host.boxes;
   HostSharedMemory::current.poisonBytes(to, host.getBytes());
   HostBarriers::current.copyLater(barrier, host.getBytes(), [=, &host] {
     host.forEach(to, {x, y, z, w}, [&](unsigned address, long long number) {

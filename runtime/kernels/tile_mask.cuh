@@ -1,0 +1,232 @@
+//===- tile_mask.cuh - The tiles that data hides ----------------*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// A score function can hide pairs by data: documents, lengths, padding. A function that runs first inspects all tiles
+// and writes two bits per tile to the workspace. Blocks of the functions after it read the bits and visit only tiles in
+// which a pair may be visible.
+
+/// True if the score function has the member `inspect`, and kernels skip tiles by its result.
+template <class Problem, class = void>
+inline constexpr bool hidesTiles = false;
+template <class Problem>
+inline constexpr bool hidesTiles<Problem, decltype(static_cast<void>(&ScoreOf<Problem>::inspect))> = true;
+
+/// The bits of 32 tiles: the members of TileInspection. No tile is seen in which no pair has a visible distance.
+/// `before` is the number of seen tiles before these.
+struct TileBits {
+  unsigned seen, whole, before;
+};
+
+/// The bits of all tiles of `rowsOfQueries` queries and `rowsOfKeys` keys, [batches, own tiles, words]. The own tile is
+/// the one that a block computes: of keys if `ownsKeys`, else of queries. Streamed tiles go through the bits of words.
+template <class Problem, int rowsOfQueries, int rowsOfKeys, bool ownsKeys>
+struct TileMask {
+  static constexpr int queryTiles = countTiles(Problem::queries, rowsOfQueries);
+  static constexpr int keyTiles = countTiles(Problem::keys, rowsOfKeys);
+  static constexpr int ownTiles = ownsKeys ? keyTiles : queryTiles, streamedTiles = ownsKeys ? queryTiles : keyTiles;
+  static constexpr int words = countTiles(streamedTiles, 32), rows = Problem::batches * ownTiles;
+  static constexpr long long bytes = static_cast<long long>(rows) * words * sizeof(TileBits);
+
+  /// Returns the words of an own tile.
+  template <class Bits>
+  __device__ static Bits *getRow(Bits *bits, int batch, int ownTile) {
+    return bits + (static_cast<long long>(batch) * ownTiles + ownTile) * words;
+  }
+  /// Returns the existing pairs of an own and a streamed tile.
+  __device__ static PairTile getPairs(int batch, int ownTile, int streamedTile) {
+    const int firstQuery = (ownsKeys ? streamedTile : ownTile) * rowsOfQueries;
+    const int firstKey = (ownsKeys ? ownTile : streamedTile) * rowsOfKeys;
+    const int endQuery = firstQuery + rowsOfQueries, endKey = firstKey + rowsOfKeys;
+    return {batch, firstQuery, endQuery < Problem::queries ? endQuery : Problem::queries, firstKey,
+            endKey < Problem::keys ? endKey : Problem::keys};
+  }
+};
+
+/// The function that writes masks, one after the other. A block writes one own tile's words, and a warp inspects one
+/// tile at a time.
+template <class Problem, class... Masks>
+class MarkTiles {
+  using Score = ScoreOf<Problem>;
+
+public:
+  static constexpr int threads = 1024, blocks = (Masks::rows + ...), sharedBytes = 0;
+  static constexpr long long bytes = (Masks::bytes + ...);
+
+  __device__ static void run(const Score &score, TileBits *bits) {
+    int row = blockIdx.x;
+    (markIfInside<Masks>(score, bits, row), ...);
+  }
+
+private:
+  __device__ static TileInspection inspect(const Score &score, const PairTile &pairs) {
+    if (VisiblePairs<Problem>::canSee(pairs.firstQuery, pairs.endQuery, pairs.firstKey, pairs.endKey))
+      return score.inspect(pairs);
+    return {false, false};
+  }
+  template <class Mask>
+  __device__ static void markIfInside(const Score &score, TileBits *&bits, int &row) {
+    if (row >= 0 && row < Mask::rows)
+      mark<Mask>(score, bits, row / Mask::ownTiles, row % Mask::ownTiles);
+    row -= Mask::rows;
+    bits += Mask::bytes / sizeof(TileBits);
+  }
+  template <class Mask>
+  __device__ static void mark(const Score &score, TileBits *bits, int batch, int ownTile) {
+    __shared__ TileInspection inspections[32];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    unsigned before = 0;
+    for (int word = 0; word < Mask::words; ++word) {
+      const int tile = 32 * word + warp;
+      TileInspection inspection{false, false};
+      if (tile < Mask::streamedTiles)
+        inspection = inspect(score, Mask::getPairs(batch, ownTile, tile));
+      if (lane == 0)
+        inspections[warp] = inspection;
+      __syncthreads();
+      if (warp == 0) {
+        const TileBits ofWord{__ballot_sync(0xffffffffu, inspections[lane].isSeen),
+                              __ballot_sync(0xffffffffu, inspections[lane].isWhole), before};
+        before += __popc(ofWord.seen);
+        if (lane == 0)
+          Mask::getRow(bits, batch, ownTile)[word] = ofWord;
+      }
+      __syncthreads();
+    }
+  }
+};
+
+/// A streamed tile that a block visits. The thread that copies the tile leaves it in shared memory, as one word.
+struct VisitedTile {
+  int number;
+  /// True if the tile is interior at interior distances.
+  bool isWhole;
+
+  __device__ static VisitedTile load(unsigned address) {
+    const unsigned word = loadSharedWord(address);
+    return {static_cast<int>(word / 2), word % 2 != 0};
+  }
+  __device__ void store(unsigned address) const { storeSharedWord(address, 2u * number + isWhole); }
+};
+
+/// The seen tiles of an own tile, of `tiles` streamed ones.
+template <int tiles>
+class SeenTiles {
+  static constexpr int words = countTiles(tiles, 32);
+
+public:
+  /// `row` contains the words of the own tile. Tiles are taken from the last one on if `isDescending`.
+  __device__ SeenTiles(const TileBits *row, bool isDescending)
+      : row(row), isDescending(isDescending), place(isDescending ? tiles - 1 : 0) {}
+
+  __device__ int count() const { return row[words - 1].before + __popc(row[words - 1].seen); }
+  /// Returns the number of seen tiles before a tile.
+  __device__ int countBefore(int tile) const {
+    return row[tile / 32].before + __popc(row[tile / 32].seen & ~(~0u << tile % 32));
+  }
+
+  /// Takes the next seen tile. Returns false after the last one.
+  __device__ bool take(VisitedTile &tile) {
+#pragma unroll 1
+    while (place >= 0 && place < tiles) {
+      const int word = place / 32;
+      const unsigned seen = row[word].seen & (isDescending ? ~0u >> (31 - place % 32) : ~0u << place % 32);
+      if (seen != 0) {
+        const int bit = isDescending ? 31 - __clz(seen) : __ffs(seen) - 1;
+        tile = {32 * word + bit, (row[word].whole >> bit & 1) != 0};
+        place = tile.number + (isDescending ? -1 : 1);
+        return true;
+      }
+      place = isDescending ? 32 * word - 1 : 32 * word + 32;
+    }
+    return false;
+  }
+
+private:
+  const TileBits *row;
+  bool isDescending;
+  int place;
+};
+
+/// The tiles of keys that a block visits for `Tile`, a QueryTile, from the last to the first: all of the tile's, unless
+/// data hides some. Numbers count from the tile's skippedKeys.
+template <class Problem, class Tile, int queriesPerTile, bool skipsHidden = hidesTiles<Problem>>
+class VisitedKeyTiles {
+public:
+  __device__ VisitedKeyTiles(const TileBits *, const Tile &tile) : tile(tile) {}
+  __device__ int count() const { return tile.keyTiles; }
+  /// Returns the next tile, after which `left` are left.
+  __device__ VisitedTile next(int left) { return {left, false}; }
+  /// Returns the number of keys of all tiles. Called before `next`.
+  __device__ int countKeys() { return Problem::keys - tile.getFirstKey(0); }
+
+private:
+  const Tile &tile;
+};
+
+/// There is at least one tile, because the block has results also if its queries see nothing.
+template <class Problem, class Tile, int queriesPerTile>
+class VisitedKeyTiles<Problem, Tile, queriesPerTile, true> {
+public:
+  using Mask = TileMask<Problem, queriesPerTile, Tile::keysPerTile, /*ownsKeys=*/false>;
+
+  __device__ VisitedKeyTiles(const TileBits *bits, const Tile &tile)
+      : tile(tile), skipped(tile.skippedKeys / Tile::keysPerTile),
+        seen(Mask::getRow(bits, tile.batch, tile.first / queriesPerTile), /*isDescending=*/true) {}
+
+  __device__ int count() const {
+    const int number = seen.count();
+    return number > 0 ? number : 1;
+  }
+  __device__ VisitedTile next(int) {
+    VisitedTile visited{skipped, false};
+    seen.take(visited);
+    visited.number -= skipped;
+    return visited;
+  }
+  /// All tiles but the last one of the head have all of their keys.
+  __device__ int countKeys() {
+    const int before = count() - 1;
+    return before * Tile::keysPerTile + Problem::keys - tile.getFirstKey(next(before).number);
+  }
+
+private:
+  const Tile &tile;
+  int skipped;
+  SeenTiles<Mask::streamedTiles> seen;
+};
+
+/// The tiles of queries of one head that a block visits for `Tile`, a KeyGradientTile, from the first to the last: all
+/// of the tile's, unless data hides some.
+template <class Problem, class Tile, int keysPerTile, int queriesPerTile, bool skipsHidden = hidesTiles<Problem>>
+class VisitedQueryTiles {
+public:
+  __device__ VisitedQueryTiles(const TileBits *, const Tile &tile)
+      : next(tile.skipped), end(tile.skipped + tile.perHead) {}
+  __device__ int count() const { return end - next; }
+  /// Takes the next one. Returns false after the last one.
+  __device__ bool take(VisitedTile &tile) {
+    tile = {next, true};
+    return next++ < end;
+  }
+
+private:
+  int next, end;
+};
+
+template <class Problem, class Tile, int keysPerTile, int queriesPerTile>
+class VisitedQueryTiles<Problem, Tile, keysPerTile, queriesPerTile, true> {
+public:
+  using Mask = TileMask<Problem, queriesPerTile, keysPerTile, /*ownsKeys=*/true>;
+
+  __device__ VisitedQueryTiles(const TileBits *bits, const Tile &tile)
+      : seen(Mask::getRow(bits, tile.batch, tile.first / keysPerTile), /*isDescending=*/false) {}
+  __device__ int count() const { return seen.count(); }
+  __device__ bool take(VisitedTile &tile) { return seen.take(tile); }
+
+private:
+  SeenTiles<Mask::streamedTiles> seen;
+};
