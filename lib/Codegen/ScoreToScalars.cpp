@@ -18,6 +18,14 @@
 using namespace mlir;
 using namespace cs336;
 
+/// Removes operations that compute the same, are dead, or have known results.
+static LogicalResult simplify(func::FuncOp scalars) {
+  IRRewriter rewriter(scalars.getContext());
+  DominanceInfo dominance(scalars);
+  eliminateCommonSubExpressions(rewriter, dominance, scalars);
+  return applyPatternsGreedily(scalars, RewritePatternSet(scalars.getContext()));
+}
+
 FailureOr<func::FuncOp> cs336::lowerScoreToScalars(Block &function, unsigned numResults, OpBuilder &builder,
                                                    const DenseMap<Operation *, bool> &known) {
   OpBuilder::InsertionGuard guard(builder);
@@ -42,10 +50,16 @@ FailureOr<func::FuncOp> cs336::lowerScoreToScalars(Block &function, unsigned num
   func::ReturnOp::create(builder, loc, ValueRange(values).take_front(numResults));
 
   // Folds operations whose results follow from the known comparisons.
-  IRRewriter rewriter(builder.getContext());
-  DominanceInfo dominance(scalars);
-  eliminateCommonSubExpressions(rewriter, dominance, scalars);
-  if (failed(applyPatternsGreedily(scalars, RewritePatternSet(builder.getContext()))))
+  if (failed(simplify(scalars)))
     return failure();
   return scalars;
+}
+
+LogicalResult cs336::assumeConditions(func::FuncOp scalars, ArrayRef<std::pair<Value, bool>> conditions) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&scalars.getBody().front());
+  for (auto [condition, holds] : conditions) {
+    Value result = arith::ConstantOp::create(builder, scalars.getLoc(), builder.getBoolAttr(holds));
+    Value(condition).replaceAllUsesWith(result);
+  }
+  return simplify(scalars);
 }

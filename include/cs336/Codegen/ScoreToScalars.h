@@ -22,6 +22,11 @@ mlir::FailureOr<mlir::func::FuncOp>
 lowerScoreToScalars(mlir::Block &function, unsigned numResults, mlir::OpBuilder &builder,
                     const llvm::DenseMap<mlir::Operation *, bool> &known = llvm::DenseMap<mlir::Operation *, bool>());
 
+/// Replaces conditions (i1) of a function of scalars by the given results, and folds operations whose results follow.
+/// The conditions may be erased.
+mlir::LogicalResult assumeConditions(mlir::func::FuncOp scalars,
+                                     llvm::ArrayRef<std::pair<mlir::Value, bool>> conditions);
+
 } // namespace cs336
 
 #endif // CS336_CODEGEN_SCORETOSCALARS_H

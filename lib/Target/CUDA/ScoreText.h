@@ -21,9 +21,14 @@ struct ScoreText {
   bool isRough;
   /// The kernel's operands for the tables.
   llvm::SmallVector<unsigned> tables;
+  /// True if the kernel skips tiles that data hides, which requires `hidesTiles`. The structure then has the member
+  /// `inspect`, and the interior is limited to tiles for which it returns that they are whole.
+  bool inspectsTiles = false;
 
   /// Returns the reason why the function has no text, which completes the sentence "it …", or an empty string.
   std::string whyUnknown(const DeviceKernel &kernel) const;
+  /// Returns whether data can hide all pairs of a tile, in a way that kernels can find (ScoreInspection).
+  bool hidesTiles(const DeviceKernel &kernel) const;
   /// Writes the structure `Score`; runtime/kernels/attention.cuh describes its members.
   void emit(llvm::raw_ostream &os, const DeviceKernel &kernel) const;
   /// Returns the initializer of the structure: "{in3, in4}".

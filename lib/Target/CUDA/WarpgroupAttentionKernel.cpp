@@ -49,30 +49,60 @@ std::string WarpgroupAttentionKernel::describe() const {
                     "; then ");
 }
 
-WarpgroupTiles WarpgroupAttentionKernel::chooseTiles(AttentionStage stage) const {
-  return WarpgroupTiles::choose(stage, problem.sizes, problem.score.has_value(),
-                                problem.score && !problem.score->distances.onlyShifts);
+/// Returns the text of a pointer to bits of tiles, at an offset in the workspace.
+static std::string printBits(int64_t offset, StringRef qualifier) {
+  std::string address = offset == 0 ? "workspace" : "workspace + " + std::to_string(offset);
+  return ("reinterpret_cast<" + qualifier + "TileBits *>(" + address + ")").str();
+}
+
+bool WarpgroupAttentionKernel::addMarks(ArrayRef<TileMaskText> masks, int64_t offset) {
+  if (!problem.score || !problem.score->inspectsTiles)
+    return false;
+  int64_t blocks = 0, bytes = 0;
+  std::string instance = "MarkTiles<" + getProblemName();
+  for (const TileMaskText &mask : masks) {
+    blocks += mask.getRows(problem.sizes);
+    bytes += mask.getBytes(problem.sizes);
+    instance += ", " + mask.print(getProblemName());
+  }
+  workspaceBytes = offset + bytes;
+  functions.push_back(
+      {{kernel.name + "_tiles", blocks, TileMaskText::threads, 0},
+       "32 tiles of scores per block at a time, of which data may hide all pairs",
+       instance + ">",
+       "Attention::blocks == " + std::to_string(blocks) + " && Attention::bytes == " + std::to_string(bytes),
+       {},
+       problem.score->getInitializer(kernel) + ", " + printBits(offset, "")});
+  return true;
 }
 
 void WarpgroupAttentionKernel::addForward() {
   WarpgroupTiles tiles = chooseTiles(AttentionStage::Forward);
   int64_t own = tiles.getRowsPerBlock(), streamed = tiles.getStreamedRows();
+  std::string bits = addMarks(tiles.getMask(), 0) ? printBits(0, "const ") : "";
   add(makeFunction("", tiles, 0), {{"Query", own}, {"Key", streamed}, {"Value", streamed}, {"Output", stored}},
-      {"LogSumExp"});
+      {"LogSumExp"}, "", /*takesScore=*/true, bits);
 }
 
 void WarpgroupAttentionKernel::addTwoPasses() {
   WarpgroupTiles queries = chooseTiles(AttentionStage::BackwardQueries);
   WarpgroupTiles keys = chooseTiles(AttentionStage::BackwardKeys);
   int64_t padded = queries.getPaddedQueries();
-  workspaceBytes = problem.sizes.batches * problem.sizes.queryHeads * padded * 2 * sizeof(float);
+  int64_t statisticsBytes = problem.sizes.batches * problem.sizes.queryHeads * padded * 2 * sizeof(float);
+  workspaceBytes = statisticsBytes;
+  std::string bitsOfQueries, bitsOfKeys;
+  if (addMarks({queries.getMask(), keys.getMask()}, statisticsBytes)) {
+    bitsOfQueries = printBits(statisticsBytes, "const ");
+    bitsOfKeys = printBits(statisticsBytes + queries.getMask().getBytes(problem.sizes), "const ");
+  }
   add(makeFunction("_queries", queries, padded),
       {{"Query", queries.getRowsPerBlock()},
        {"Key", queries.getStreamedRows()},
        {"Value", queries.getStreamedRows()},
        {"OutputGradient", queries.getRowsPerBlock()},
        {"QueryGradient", stored}},
-      {"Output", "OutputGradient", "LogSumExp"}, "reinterpret_cast<QueryStatistics *>(workspace)");
+      {"Output", "OutputGradient", "LogSumExp"}, "reinterpret_cast<QueryStatistics *>(workspace)",
+      /*takesScore=*/true, bitsOfQueries);
   add(makeFunction("_keys", keys, padded),
       {{"Query", keys.getStreamedRows()},
        {"Key", keys.getRowsPerBlock()},
@@ -80,7 +110,7 @@ void WarpgroupAttentionKernel::addTwoPasses() {
        {"OutputGradient", keys.getStreamedRows()},
        {"KeyGradient", stored},
        {"ValueGradient", stored}},
-      {}, "reinterpret_cast<const QueryStatistics *>(workspace)");
+      {}, "reinterpret_cast<const QueryStatistics *>(workspace)", /*takesScore=*/true, bitsOfKeys);
 }
 
 WarpgroupAttentionKernel::Function WarpgroupAttentionKernel::makeFunction(StringRef suffix, const WarpgroupTiles &tiles,
@@ -100,8 +130,9 @@ WarpgroupAttentionKernel::Function WarpgroupAttentionKernel::makeFunction(String
 }
 
 void WarpgroupAttentionKernel::addOnePass() {
-  const WarpgroupGradientTiles tiles(problem.sizes, /*hasScoreFunction=*/problem.score.has_value());
+  const WarpgroupGradientTiles tiles(problem.sizes, problem.score);
   constexpr int64_t queries = WarpgroupGradientTiles::queriesPerTile, keys = WarpgroupGradientTiles::keysPerTile;
+  addMarks(tiles.getMasks(), tiles.getMaskOffset());
   workspaceBytes = tiles.getWorkspaceBytes();
   leftTransposedColumns = tiles.getLeftTransposedColumns();
   for (int64_t number : llvm::concat<const int64_t>(tiles.getInstructionColumns(), leftTransposedColumns))
@@ -142,7 +173,7 @@ void WarpgroupAttentionKernel::addOnePass() {
 }
 
 void WarpgroupAttentionKernel::add(Function function, ArrayRef<RoleMap> maps, ArrayRef<StringRef> pointers,
-                                   StringRef last, bool takesScore) {
+                                   StringRef last, bool takesScore, StringRef bits) {
   SmallVector<std::string> arguments;
   for (const RoleMap &map : maps) {
     std::optional<unsigned> operand = problem.getOperand(map.role);
@@ -158,6 +189,8 @@ void WarpgroupAttentionKernel::add(Function function, ArrayRef<RoleMap> maps, Ar
   std::string rest = problem.getArguments(kernel, pointers, last, takesScore);
   if (!rest.empty())
     arguments.push_back(rest);
+  if (!bits.empty())
+    arguments.push_back(bits.str());
   function.arguments = llvm::join(arguments, ", ");
   functions.push_back(std::move(function));
 }
@@ -221,7 +254,7 @@ void WarpgroupAttentionKernel::collectDeviceSources(DeviceSources &sources) cons
 }
 
 void WarpgroupAttentionKernel::emitFunction(raw_ostream &os, const Function &function) const {
-  emitSignature(os, kernel, function.launch.symbol, function.launch.threads, /*hasWorkspace=*/problem.isBackward,
+  emitSignature(os, kernel, function.launch.symbol, function.launch.threads, /*hasWorkspace=*/workspaceBytes > 0,
                 function.mapNames);
   os << "  using Attention = " << function.instance << ";\n"
      << "  static_assert(" << function.check << ");\n"

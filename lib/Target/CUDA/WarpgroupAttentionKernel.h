@@ -53,16 +53,21 @@ private:
   std::string getProblemName() const { return kernel.name + "_problem"; }
   std::string getWgmmaName() const { return kernel.name + "_wgmma"; }
 
-  WarpgroupTiles chooseTiles(AttentionStage stage) const;
+  WarpgroupTiles chooseTiles(AttentionStage stage) const {
+    return WarpgroupTiles::choose(stage, problem.sizes, problem.score);
+  }
+  /// Adds the function that writes the bits of tiles that data hides, at an offset in the workspace, and returns true,
+  /// if the kernel reads such bits.
+  bool addMarks(llvm::ArrayRef<TileMaskText> masks, int64_t offset);
   /// Makes a function that computes tiles of the given sizes; `paddedQueries` is that of the queries' statistics.
   Function makeFunction(llvm::StringRef suffix, const WarpgroupTiles &tiles, int64_t paddedQueries);
   void addForward();
   void addTwoPasses();
   void addOnePass();
-  /// Adds tensor maps and arguments to a function, the score function among them if `takesScore`, and the function to
-  /// the kernel.
+  /// Adds tensor maps and arguments to a function, the score function among them if `takesScore`, then `bits` if they
+  /// are not empty, and the function to the kernel.
   void add(Function function, llvm::ArrayRef<RoleMap> maps, llvm::ArrayRef<llvm::StringRef> pointers,
-           llvm::StringRef last = "", bool takesScore = true);
+           llvm::StringRef last = "", bool takesScore = true, llvm::StringRef bits = "");
   TensorMapRecipe getMap(unsigned operand, int64_t rows) const;
   void emitFunction(llvm::raw_ostream &os, const Function &function) const;
 

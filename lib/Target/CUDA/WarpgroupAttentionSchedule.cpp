@@ -60,6 +60,13 @@ static bool isLong(const AttentionProblem &problem) {
          problem.sizes.keys >= (problem.isBackward ? backwardRows : forwardRows);
 }
 
+/// Returns whether a sequence is long enough that skipped tiles can save more time than the launch of the function that
+/// finds them takes.
+static bool isWorthInspecting(const AttentionProblem &problem) {
+  constexpr int64_t leastKeys = 1024;
+  return problem.sizes.keys >= leastKeys;
+}
+
 /// Returns the legal numbers of passes of a gradient, with the one first that is known to be faster.
 static SmallVector<Passes, 2> getLegalPasses(const AttentionProblem &problem) {
   // Sums of dQ are not made for nothing, and one pass does not multiply by derivatives.
@@ -106,6 +113,8 @@ std::unique_ptr<ScheduledKernel> WarpgroupAttentionSchedule::schedule(const Devi
   FailureOr<Passes> passes = choosePasses(kernel, *problem, whyNot);
   if (failed(passes))
     return nullptr;
+  if (problem->score)
+    problem->score->inspectsTiles = isWorthInspecting(*problem) && problem->score->hidesTiles(kernel);
   return requireGrid(std::make_unique<WarpgroupAttentionKernel>(kernel, std::move(*problem), *passes, target), whyNot);
 }
 

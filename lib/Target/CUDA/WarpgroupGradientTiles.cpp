@@ -28,8 +28,9 @@ static int64_t chooseHeadsPerGroup(const AttentionSizes &sizes) {
 
 // Measured on an H200 (docs/Rationale/AttentionByWarpgroups.md). The limits are shared memory, and 208 registers per
 // thread for dK and dV.
-WarpgroupGradientTiles::WarpgroupGradientTiles(const AttentionSizes &sizes, bool hasScoreFunction)
-    : sizes(sizes), hasScoreFunction(hasScoreFunction), headsPerGroup(chooseHeadsPerGroup(sizes)) {
+WarpgroupGradientTiles::WarpgroupGradientTiles(const AttentionSizes &sizes, const std::optional<ScoreText> &score)
+    : sizes(sizes), hasScoreFunction(score), skipsHiddenTiles(score && score->inspectsTiles),
+      headsPerGroup(chooseHeadsPerGroup(sizes)) {
   bool isNarrow = sizes.headDim <= slabColumns;
   queryStages = isNarrow ? 4 : 2;
   slopeStages = isNarrow ? 2 : 1;
@@ -63,14 +64,25 @@ int64_t WarpgroupGradientTiles::getSumsSharedBytes() const {
   int64_t statistics = queryStages * 2 * queriesPerTile * 4;
   // The first key, and per stage the number of the tile of queries.
   int64_t positions = hasScoreFunction ? 4 + 4 * queryStages : 0;
-  return tiles + statistics + keyBarriers + ring * (queryStages + slopeStages + sumStages) + positions + alignment;
+  // The last 16 tiles of queries, for the threads that add.
+  int64_t steps = skipsHiddenTiles ? 4 * 16 : 0;
+  return tiles + statistics + keyBarriers + ring * (queryStages + slopeStages + sumStages) + positions + steps +
+         alignment;
 }
 
 int64_t WarpgroupGradientTiles::getRoundSharedBytes() const { return getTileBytes(queriesPerTile) + 1024; }
 
-int64_t WarpgroupGradientTiles::getWorkspaceBytes() const {
+int64_t WarpgroupGradientTiles::getMaskOffset() const {
   int64_t sumsAndStatistics = queriesPerTile * (getColumns() + 2), turns = getSlabs(), nextTile = 1;
   return 4 * (getQueryTiles() * (sumsAndStatistics + turns) + sizes.batches * sizes.keyHeads * getColumns() + nextTile);
+}
+
+int64_t WarpgroupGradientTiles::getWorkspaceBytes() const {
+  int64_t bytes = getMaskOffset();
+  if (skipsHiddenTiles)
+    for (const TileMaskText &mask : getMasks())
+      bytes += mask.getBytes(sizes);
+  return bytes;
 }
 
 SmallVector<int64_t, 2> WarpgroupGradientTiles::getLeftTransposedColumns() const {

@@ -20,7 +20,7 @@ public:
   static constexpr int64_t keysPerTile = 128, queriesPerTile = 64;
 
   /// Returns the fastest known sizes. The head_dim is one for which WarpgroupTiles fit.
-  WarpgroupGradientTiles(const AttentionSizes &sizes, bool hasScoreFunction);
+  WarpgroupGradientTiles(const AttentionSizes &sizes, const std::optional<ScoreText> &score);
 
   /// Returns whether this is faster than one function for dQ and one for dK and dV.
   static bool isFaster(const AttentionSizes &sizes);
@@ -35,6 +35,11 @@ public:
   int64_t getSumsSharedBytes() const;
   int64_t getRoundSharedBytes() const;
   int64_t getWorkspaceBytes() const;
+  /// The bits of tiles that data hides, which come last in the workspace, and their offset.
+  llvm::SmallVector<TileMaskText, 2> getMasks() const {
+    return {{queriesPerTile, keysPerTile, /*ownsKeys=*/true}, {queriesPerTile, keysPerTile, /*ownsKeys=*/false}};
+  }
+  int64_t getMaskOffset() const;
 
   /// The numbers of columns of the results for which an instruction is needed, and of those with a transposed left
   /// operand.
@@ -48,7 +53,7 @@ public:
 
 private:
   AttentionSizes sizes;
-  bool hasScoreFunction;
+  bool hasScoreFunction, skipsHiddenTiles;
   /// Heads that are computed at the same time.
   int64_t headsPerGroup;
   /// Tiles in shared memory: of queries with their gradients, of dS, and of dQ.

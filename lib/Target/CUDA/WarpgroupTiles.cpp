@@ -24,8 +24,15 @@ std::string WarpgroupTiles::whyNone(const AttentionSizes &sizes, Type element) {
 
 // Measured on an H200 (docs/Rationale/AttentionByWarpgroups.md). The limits are registers: at most 240 per thread with
 // two computing warpgroups, and 160 with three.
-WarpgroupTiles WarpgroupTiles::choose(AttentionStage stage, const AttentionSizes &sizes, bool hasScoreFunction,
-                                      bool hasDerivatives) {
+WarpgroupTiles WarpgroupTiles::choose(AttentionStage stage, const AttentionSizes &sizes,
+                                      const std::optional<ScoreText> &score) {
+  WarpgroupTiles tiles = chooseSizes(stage, sizes, score.has_value(), score && !score->distances.onlyShifts);
+  tiles.skipsHiddenTiles = score && score->inspectsTiles;
+  return tiles;
+}
+
+WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const AttentionSizes &sizes, bool hasScoreFunction,
+                                           bool hasDerivatives) {
   bool isNarrow = sizes.headDim <= slabColumns;
   switch (stage) {
   case AttentionStage::Forward: {
@@ -72,11 +79,20 @@ int64_t WarpgroupTiles::getSharedBytes() const {
   constexpr int64_t alignment = 1024, ring = 16;
   int64_t own = getTileBytes(getRowsPerBlock()), streamed = getTileBytes(streamedRows);
   int64_t bytes = alignment + 2 * own + ring + (ring + streamed) * (stages + valueStages);
+  // One word per stage of the tiles from which hidden ones are left out.
+  if (skipsHiddenTiles)
+    bytes += 4 * stages;
   if (stage == AttentionStage::BackwardQueries)
     bytes += ring + sizes.headDim * 4 + 96 * 8 * 4;
   if (stage == AttentionStage::BackwardKeys)
     bytes += stages * (streamed + streamedRows * 8);
   return bytes;
+}
+
+TileMaskText WarpgroupTiles::getMask() const {
+  bool ownsKeys = stage == AttentionStage::BackwardKeys;
+  int64_t own = getRowsPerBlock();
+  return {ownsKeys ? streamedRows : own, ownsKeys ? own : streamedRows, ownsKeys};
 }
 
 int64_t WarpgroupTiles::getPaddedQueries() const { return llvm::alignTo(sizes.queries, getRowsPerBlock()); }

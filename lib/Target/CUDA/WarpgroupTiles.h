@@ -9,6 +9,8 @@
 #define CS336_LIB_TARGET_CUDA_WARPGROUPTILES_H
 
 #include "AttentionTiles.h"
+#include "ScoreText.h"
+#include "TileMaskText.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace cs336::cuda {
@@ -26,10 +28,9 @@ public:
   /// The reason why no tiles fit, which completes the sentence "it …"; empty if some fit.
   static std::string whyNone(const AttentionSizes &sizes, mlir::Type element);
 
-  /// Returns the fastest known tile sizes. For score functions, `hasDerivatives` is true if the gradient multiplies by
-  /// derivatives.
-  static WarpgroupTiles choose(AttentionStage stage, const AttentionSizes &sizes, bool hasScoreFunction,
-                               bool hasDerivatives);
+  /// Returns the fastest known tile sizes for a score function, or for none.
+  static WarpgroupTiles choose(AttentionStage stage, const AttentionSizes &sizes,
+                               const std::optional<ScoreText> &score);
 
   /// Rows of the tile that a block computes, and of the tiles that it streams.
   int64_t getRowsPerBlock() const { return rows * warpgroups; }
@@ -43,6 +44,9 @@ public:
   int64_t getPaddedQueries() const;
   /// The numbers of columns of the results for which the function needs an instruction.
   llvm::SmallVector<int64_t, 2> getInstructionColumns() const;
+
+  /// The bits of tiles that data hides (runtime/kernels/tile_mask.cuh).
+  TileMaskText getMask() const;
 
   /// Returns the template that the function instantiates for the structures `problem` and `wgmma` of the text.
   /// `paddedQueries` is that of AttentionStage::BackwardQueries.
@@ -60,12 +64,17 @@ private:
   int64_t stages, valueStages;
   /// Only for dK and dV: whether matmuls of neighbouring tiles overlap.
   bool overlapsTiles;
+  bool skipsHiddenTiles = false;
 
   WarpgroupTiles(AttentionStage stage, const AttentionSizes &sizes, int64_t warpgroups, int64_t streamedRows,
                  int64_t stages, int64_t valueStages, bool overlapsTiles = false)
       : stage(stage), sizes(sizes), warpgroups(warpgroups), streamedRows(streamedRows), stages(stages),
         valueStages(valueStages), overlapsTiles(overlapsTiles) {}
 
+  /// Returns the fastest known tile sizes. For score functions, `hasDerivatives` is true if the gradient multiplies by
+  /// derivatives.
+  static WarpgroupTiles chooseSizes(AttentionStage stage, const AttentionSizes &sizes, bool hasScoreFunction,
+                                    bool hasDerivatives);
   int64_t getColumns() const;
   /// Bytes of a tile of so many rows of a head.
   int64_t getTileBytes(int64_t rowsOfTile) const;

@@ -58,6 +58,10 @@ exec.kernel @window(%q: tensor<1x4096x16x64xbf16>, %k: tensor<1x4096x16x64xbf16>
 // CHECK: const int *in6;
 // CHECK-NEXT: const float *in7;
 // CHECK-NEXT: __device__ float compute(float score, int batch, int head, int query, int key) const {
+// CHECK: __device__ float computeInterior(float score, int batch, int head, int query, int key) const {
+// CHECK-NEXT: return in7[head] * static_cast<float>(key - query) + score;
+// CHECK: __device__ TileInspection inspect(const PairTile &tile) const {
+// CHECK: using Attention = MarkTiles<bias_problem, TileMask<bias_problem, 64, 128, true>, TileMask<bias_problem, 64, 128, false>>;
 // CHECK: Attention::run(in1, in3, in5, in4, workspace);
 // CHECK: using Attention = WarpgroupGradientSums<bias_problem, bias_wgmma, 2, 2, 1, 3, false>;
 // CHECK: workspace, {in6, in7});
