@@ -20,7 +20,8 @@ class WarpgroupAttentionQueries {
   using Score = ScoreOf<Problem>;
 
   static constexpr float scale = scaleOfScores<Problem>;
-  static constexpr int copyRegisters = warpgroups > 2 ? 32 : hidesTiles<Problem> ? 48 : 40;
+  /// Larger tiles leave registers for the bits of hidden tiles.
+  static constexpr int copyRegisters = warpgroups > 2 ? 32 : hidesTiles<Problem> &&keysPerTile > 64 ? 48 : 40;
   static constexpr int averagingWarps = 3;
 
   // Offsets in shared memory.
