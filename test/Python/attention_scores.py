@@ -59,7 +59,8 @@ class Scores:
 
 def splat_integers(program: Program, number: int, shape: tuple[int, ...]) -> Value:
     value = program.constant(np.zeros((1, 1), np.int64), "i32")
-    program.lines[-1] = f"{value.name} = cs336.constant dense<{number}> : tensor<{shape[0]}x{shape[1]}xi32>"
+    size = "x".join(map(str, shape))
+    program.lines[-1] = f"{value.name} = cs336.constant dense<{number}> : tensor<{size}xi32>"
     value.array = np.full(shape, number)
     return value
 
@@ -147,6 +148,37 @@ def documents(scores: Scores) -> None:
     scores.hide(p.compare("eq", scores.spread(ids, [0, 2]), scores.spread(ids, [0, 3])))
 
 
+def mixed_documents(scores: Scores) -> None:
+    """Show the keys of the query's document, whose positions lie anywhere in the first or in the second half."""
+    p, (batches, _, queries, keys) = scores.program, scores.shape
+    assert queries == keys
+    ids = scores.rng.integers(0, 3, (batches, queries))
+    ids[:, queries // 2 :] += 3
+    numbers = p.input(ids, "i32")
+    scores.hide(p.compare("eq", scores.spread(numbers, [0, 2]), scores.spread(numbers, [0, 3])))
+
+
+def padding(scores: Scores) -> None:
+    """Show the keys with a 1 in an input: all of the first batch, and two runs of positions in each other batch."""
+    p, (batches, _, _, keys) = scores.program, scores.shape
+    flags = np.zeros((batches, keys), np.int64)
+    flags[0] = 1
+    for batch in range(1, batches):
+        first, second = np.sort(scores.rng.integers(0, keys, (2, 2)), axis=1)
+        flags[batch, first[0] : first[1] + 1] = flags[batch, second[0] : second[1] + 1] = 1
+    shown = scores.spread(p.input(flags, "i32"), [0, 3])
+    scores.hide(p.compare("gt", shown, splat_integers(p, 0, scores.shape)))
+
+
+def prefix(scores: Scores) -> None:
+    """Show the keys up to the query, and those before a number of each batch."""
+    p, (batches, _, _, keys) = scores.program, scores.shape
+    numbers = p.input(np.linspace(0, keys * 3 // 4, batches).astype(np.int64), "i32")
+    before = p.compare("lt", p.iota(3, scores.shape, "i32"), scores.spread(numbers, [0]))
+    order = scores.spread(p.compare("ge", scores.index(0), scores.index(1)), [2, 3])
+    scores.hide(p.logical("or", before, order))
+
+
 def finite_mask(scores: Scores) -> None:
     """Hide later keys with a large number instead of −∞."""
     p = scores.program
@@ -213,4 +245,25 @@ CASES = [
     Attention("finite-mask", 1, 40, 40, 2, 2, 8, (finite_mask,)),
     Attention("everything", 2, 70, 70, 4, 2, 16, (linear_bias, cap(3.0), bias_table(3), documents, window(20))),
     Attention("large-scores", 1, 70, 70, 1, 1, 8, (cap(50.0), window(30)), size=200),
+]
+
+#: Attentions in which data hides whole tiles of scores. Kernels of compute capability 9.0 skip them if there are 1024
+#: keys and a head_dim of 40 to 128. Forward and backward passes have other kernels from 2048 and 4096 positions on, and
+#: for wide heads.
+HIDDEN_TILES = [
+    Attention("documents", 2, 1100, 1100, 2, 2, 64, (documents,)),
+    Attention("documents-causal", 2, 1100, 1100, 2, 1, 128, (documents, causal())),
+    Attention("documents-of-48-columns", 1, 1031, 1031, 2, 2, 48, (documents, causal())),
+    Attention("mixed-documents", 2, 1100, 1100, 1, 1, 80, (mixed_documents,)),
+    Attention("lengths", 3, 1000, 1300, 2, 1, 64, (lengths,)),
+    Attention("lengths-causal", 3, 1300, 1300, 1, 1, 128, (lengths, causal())),
+    Attention("padding", 3, 1040, 1040, 2, 2, 40, (padding,)),
+    Attention("prefix", 3, 1100, 1100, 2, 2, 64, (prefix,)),
+    Attention("prefix-of-wide-heads", 2, 1100, 1100, 1, 1, 128, (prefix,)),
+    Attention("documents-bias-table", 1, 1100, 1100, 2, 2, 64, (bias_table(9), documents, causal())),
+    Attention("documents-linear-bias", 2, 1100, 1100, 2, 1, 128, (linear_bias, documents, causal())),
+    Attention("documents-cap", 1, 1100, 1100, 2, 2, 64, (cap(5.0), documents, causal())),
+    Attention("documents-window", 1, 1100, 1100, 2, 2, 64, (documents, window(200))),
+    Attention("long-documents", 1, 2100, 2100, 1, 1, 128, (documents, causal())),
+    Attention("long-narrow-documents", 1, 4200, 4200, 1, 1, 64, (documents, causal())),
 ]

@@ -9,26 +9,36 @@ import time
 import cs336
 import numpy as np
 import pytest
+from attention_scores import Attention, causal, documents
 from device import DEVICE, compile_program, open_session
-from dialect_program import Program
+from dialect_program import Array, Program
 from test_attention import Shape
 
 # A run has a forward and a backward pass. Runs on CPUs and under compute-sanitizer only test the test.
-RUNS = 10_000 if DEVICE != "cpu" and "CS336_TEST_TOOL" not in os.environ else 20
+RUNS = 10_000 if DEVICE != "cpu" and "CS336_TEST_TOOL" not in os.environ else 6
 # Runs that are enqueued before their results are read.
 BURST = max(RUNS // 20, 2)
 
-# One shape for each way to choose kernels on GPUs of compute capability 9.0: short, long, grouped heads, wide heads.
-SHAPES = [Shape(2, 130, 2, 64), Shape(1, 1100, 4, 64, key_heads=2), Shape(1, 2100, 2, 128), Shape(1, 577, 2, 80)]
+# One case for each way to choose kernels on GPUs of compute capability 9.0: short, long, grouped heads, wide heads, and
+# tiles that data hides.
+CASES = [
+    Shape(2, 130, 2, 64),
+    Shape(1, 1100, 4, 64, key_heads=2),
+    Shape(1, 2100, 2, 128),
+    Shape(1, 577, 2, 80),
+    Attention("documents", 1, 1100, 1100, 4, 2, 64, (documents, causal())),
+    Attention("wide-documents", 1, 1100, 1100, 2, 2, 128, (documents, causal())),
+]
 
 
-def open_attention(shape: Shape, dtype: str) -> cs336.Session:
-    program = shape.program()
+def open_attention(case: Shape | Attention, dtype: str) -> tuple[cs336.Session, dict[str, Array]]:
+    """Return a session of an attention, and its inputs."""
+    program = case.program()
     session = open_session(compile_program(program.text("forward_backward"), fusion="flash", dtype=dtype))
     session.initialize(0)
     for name, array in program.parameters.items():
         session[name] = array
-    return session
+    return session, program.inputs
 
 
 class RandomWork:
@@ -78,17 +88,17 @@ class RandomWork:
             raise self._error
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("dtype", ["bf16", "fp16"])
-def test_launches_beside_random_work_end_with_the_same_bits(shape: Shape, dtype: str) -> None:
-    session = open_attention(shape, dtype)
-    first = session.run("attention", {})
+def test_launches_beside_random_work_end_with_the_same_bits(case: Shape | Attention, dtype: str) -> None:
+    session, inputs = open_attention(case, dtype)
+    first = session.run("attention", inputs)
     rng = np.random.default_rng(1)
     with RandomWork():
         for start in range(0, RUNS, BURST):
             for number in range(start, min(start + BURST, RUNS)):
-                session.run("attention", {}, outputs=[])
+                session.run("attention", inputs, outputs=[])
                 if number % 50 == 0:
                     time.sleep(rng.exponential(1e-3))
-            again = session.run("attention", {})
+            again = session.run("attention", inputs)
             assert all(again[name].tobytes() == value.tobytes() for name, value in first.items())
