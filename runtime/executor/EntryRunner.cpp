@@ -75,8 +75,7 @@ int64_t EntryRunner::BytesFor(const format::EntryT &entry, const Device &device)
 }
 
 absl::StatusOr<std::unique_ptr<EntryRunner>> EntryRunner::Create(const format::EntryT &entry, Device &device,
-                                                                 absl::Span<const MutableTensorView> variables,
-                                                                 SharedArena &arena) {
+                                                                 const VariableStore &variables, SharedArena &arena) {
   std::unique_ptr<EntryRunner> runner(new EntryRunner(entry, device, arena));
   CS336_RETURN_IF_ERROR(Annotate(runner->AllocateInputs(), "inputs"));
   runner->BindBuffers(variables);
@@ -101,11 +100,13 @@ absl::Status EntryRunner::AllocateInputs() {
   return absl::OkStatus();
 }
 
-void EntryRunner::BindBuffers(absl::Span<const MutableTensorView> variables) {
+void EntryRunner::BindBuffers(const VariableStore &variables) {
   auto base = [&](const format::BufferT &buffer) -> void * {
     switch (buffer.source) {
     case format::BufferSource::variable:
-      return variables[buffer.index].mutable_data();
+      return variables.stored(buffer.index).mutable_data();
+    case format::BufferSource::gathered:
+      return variables.reserved(buffer.index);
     case format::BufferSource::input:
       return inputs_.data() + input_offsets_[buffer.index];
     case format::BufferSource::arena:

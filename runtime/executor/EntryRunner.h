@@ -11,6 +11,7 @@
 #include "cs336/runtime/Device.h"
 #include "cs336/runtime/Session.h"
 #include "executor/OutputReadback.h"
+#include "executor/VariableStore.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -41,8 +42,7 @@ public:
   /// Allocates inputs and prepares every command. All arguments must outlive
   /// the runner.
   static absl::StatusOr<std::unique_ptr<EntryRunner>> Create(const format::EntryT &entry, Device &device,
-                                                             absl::Span<const MutableTensorView> variables,
-                                                             SharedArena &arena);
+                                                             const VariableStore &variables, SharedArena &arena);
 
   /// Combines the commands. Called after the device has its workspace.
   absl::Status Finish();
@@ -77,7 +77,7 @@ private:
       : entry_(entry), device_(device), arena_(arena) {}
 
   absl::Status AllocateInputs();
-  void BindBuffers(absl::Span<const MutableTensorView> variables);
+  void BindBuffers(const VariableStore &variables);
   absl::Status BindOutputs();
   absl::Status PrepareCommands();
   absl::Status CheckInputs(absl::Span<const NamedTensor> inputs);

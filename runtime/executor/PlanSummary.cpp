@@ -45,7 +45,7 @@ absl::StatusOr<PlanSummary> Summarize(const Executable &executable, absl::string
                      : variable.kind == format::VariableKind::parameter ? summary.parameter_bytes
                      : variable.kind == format::VariableKind::state     ? summary.state_bytes
                                                                         : summary.derived_bytes;
-    total = AddBytes(total, Bytes(StoredType(variable)));
+    total = AddBytes(total, Bytes(ReservedType(variable)));
   }
   for (const auto &input : entry->inputs)
     summary.input_bytes = AddBytes(summary.input_bytes, Bytes(ToTensorType(*input->type)));

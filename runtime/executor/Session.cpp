@@ -150,7 +150,7 @@ public:
       CS336_RETURN_IF_ERROR(variables_.ReachHost());
 
     for (const auto &entry : executable_->entries()) {
-      auto runner = EntryRunner::Create(*entry, *device_, variables_.variables(), arena_);
+      auto runner = EntryRunner::Create(*entry, *device_, variables_, arena_);
       if (!runner.ok())
         return Annotate(runner.status(), absl::StrCat("entry '", entry->name, "'"));
       runners_.emplace(entry->name, *std::move(runner));

@@ -58,7 +58,7 @@ struct Layouts {
   explicit Layouts(const Executable &executable) {
     for (size_t i = 0; i != executable.variables().size(); ++i) {
       BlockLayout &layout = executable.StaysOnHost(i) ? host : device;
-      offsets.push_back(layout.Add(TensorView(StoredType(*executable.variables()[i]), nullptr).num_bytes()));
+      offsets.push_back(layout.Add(TensorView(ReservedType(*executable.variables()[i]), nullptr).num_bytes()));
     }
   }
 
@@ -87,7 +87,12 @@ absl::StatusOr<VariableStore> VariableStore::Create(const Executable &executable
   store.host_storage_ = *std::move(host_storage);
   for (size_t i = 0; i != layouts.offsets.size(); ++i) {
     char *start = executable.StaysOnHost(i) ? static_cast<char *>(store.host_storage_.data()) : store.block_.data();
-    store.variables_.emplace_back(StoredType(*executable.variables()[i]), start + layouts.offsets[i]);
+    const format::VariableT &variable = *executable.variables()[i];
+    char *reserved = start + layouts.offsets[i];
+    MutableTensorView first(StoredType(variable), reserved);
+    store.reserved_.push_back(reserved);
+    store.variables_.emplace_back(first.type(),
+                                  reserved + (variable.gathered ? communicator->rank() * first.num_bytes() : 0));
   }
   for (size_t i = 0; i != store.variables_.size(); ++i) {
     const format::VariableT &variable = *executable.variables()[i];
@@ -199,7 +204,7 @@ bool VariableStore::LacksValue(size_t index) const {
 
 void VariableStore::AddUsed(const format::EntryT &entry, std::set<size_t> &used) const {
   for (const auto &buffer : entry.buffers)
-    if (buffer->source == format::BufferSource::variable)
+    if (IsOfVariable(*buffer))
       used.insert(buffer->index);
 }
 

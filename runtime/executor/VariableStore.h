@@ -45,9 +45,10 @@ public:
   static absl::StatusOr<VariableStore> Create(const Executable &executable, DeviceMemory &memory,
                                               Communicator *communicator);
 
-  /// Returns the storage of all variables in the executable's order, of type
-  /// StoredType().
-  absl::Span<const MutableTensorView> variables() const { return variables_; }
+  /// Returns the storage of a variable, of type StoredType().
+  const MutableTensorView &stored(size_t variable) const { return variables_[variable]; }
+  /// Returns the start of the storage of a variable with all parts of a gathered one, of type ReservedType().
+  char *reserved(size_t variable) const { return reserved_[variable]; }
   /// Makes the variables in host memory reachable by the device, too. This is a
   /// separate, late step because it takes longer for memory that was never
   /// written.
@@ -140,8 +141,9 @@ private:
   std::unique_ptr<HostMemory> host_ = std::make_unique<HostMemory>();
   MemoryBlock block_;
   Storage host_storage_;
-  MemoryBlock pinned_; // Pins host_storage_, once the device reaches it.
-  std::vector<MutableTensorView> variables_;
+  MemoryBlock pinned_;                       // Pins host_storage_, once the device reaches it.
+  std::vector<MutableTensorView> variables_; // In the executable's order.
+  std::vector<char *> reserved_;
   std::map<std::string, Named, std::less<>> by_name_;
   /// Checkpoint names of the variables without a value. Their bytes are zeros.
   std::set<std::string, std::less<>> unset_;

@@ -66,7 +66,7 @@ std::vector<bool> FindUsedByPrepareAlone(const format::ExecutableT &executable) 
   for (const auto &entry : executable.entries)
     if (entry->name != "prepare")
       for (const auto &buffer : entry->buffers)
-        if (buffer->source == format::BufferSource::variable)
+        if (IsOfVariable(*buffer))
           alone[buffer->index] = false;
   return alone;
 }
@@ -84,6 +84,14 @@ TensorType StoredType(const format::VariableT &variable) {
   if (variable.shards > 1)
     type.shape[0] /= variable.shards;
   return type;
+}
+
+TensorType ReservedType(const format::VariableT &variable) {
+  return variable.gathered ? ToTensorType(*variable.type) : StoredType(variable);
+}
+
+bool IsOfVariable(const format::BufferT &buffer) {
+  return buffer.source == format::BufferSource::variable || buffer.source == format::BufferSource::gathered;
 }
 
 std::vector<NamedRows> CheckpointNames(const std::string &name, const TensorType &type,

@@ -10,6 +10,7 @@
 #include "cs336/runtime/Executable.h"
 #include "cs336/runtime/format/Limits.h"
 #include "format/Layout.h"
+#include "memory/BlockLayout.h"
 #include "status/StatusMacros.h"
 
 #include "absl/status/status.h"
@@ -85,10 +86,19 @@ absl::Status VerifyInit(const format::InitT &init, format::DType dtype) {
   return absl::OkStatus();
 }
 
+static_assert(format::kPartAlignment % BlockLayout::kAlignment == 0);
+
+int64_t DenseBytes(const format::TensorTypeT &type) {
+  int64_t bytes = ByteSize(ToDType(type.dtype));
+  for (int64_t size : type.shape)
+    bytes *= size; // VerifyType has checked that this does not overflow.
+  return bytes;
+}
+
 /// Checks that the ranks of a run can store equal parts of a variable.
 absl::Status VerifyShards(const format::VariableT &variable, int64_t world_size) {
   if (variable.shards == 1)
-    return absl::OkStatus();
+    return variable.gathered ? Broken("it is gathered, but has no shards") : absl::OkStatus();
   if (variable.shards != world_size)
     return Broken(StrCat("it has ", variable.shards, " shards, but the program is for ", world_size,
                          world_size == 1 ? " rank" : " ranks"));
@@ -99,6 +109,11 @@ absl::Status VerifyShards(const format::VariableT &variable, int64_t world_size)
   if (variable.type->shape[0] % variable.shards != 0)
     return Broken(
         StrCat("its ", variable.type->shape[0], " rows are not a multiple of its ", variable.shards, " shards"));
+  // The own part is as aligned as other variables.
+  if (int64_t part = DenseBytes(*variable.type) / variable.shards;
+      variable.gathered && part % format::kPartAlignment != 0)
+    return Broken(
+        StrCat("it is gathered, but its parts of ", part, " bytes are not multiples of ", format::kPartAlignment));
   return absl::OkStatus();
 }
 
@@ -115,13 +130,6 @@ absl::Status VerifyVariable(const format::VariableT &variable, int64_t world_siz
       variable.init->value < 0)
     return Broken(StrCat("a counter cannot start at ", variable.init->value));
   return VerifyViews(*variable.type, variable.views, names);
-}
-
-int64_t DenseBytes(const format::TensorTypeT &type) {
-  int64_t bytes = ByteSize(ToDType(type.dtype));
-  for (int64_t size : type.shape)
-    bytes *= size; // VerifyType has checked that this does not overflow.
-  return bytes;
 }
 
 /// The storage of a buffer: its size, and its element type if it has one.
@@ -145,6 +153,12 @@ absl::StatusOr<SourceInfo> SourceOf(const format::ExecutableT &executable, const
   case format::BufferSource::variable: {
     CS336_ASSIGN_OR_RETURN(SourceInfo whole, PortSource(executable.variables, buffer.index, "variable"));
     return SourceInfo{whole.bytes / executable.variables[buffer.index]->shards, whole.type};
+  }
+  case format::BufferSource::gathered: {
+    CS336_ASSIGN_OR_RETURN(SourceInfo whole, PortSource(executable.variables, buffer.index, "variable"));
+    if (!executable.variables[buffer.index]->gathered)
+      return Broken(StrCat("it holds all parts of variable ", buffer.index, ", which is not gathered"));
+    return whole;
   }
   case format::BufferSource::input:
     return PortSource(entry.inputs, buffer.index, "input");
@@ -204,7 +218,7 @@ absl::Status VerifyEntry(const format::ExecutableT &executable, const format::En
     CS336_RETURN_IF_ERROR(Annotate(VerifyBuffer(executable, entry, *entry.buffers[i]),
                                    StrCat("buffer ", i, " '", entry.buffers[i]->name, "'")));
   CS336_RETURN_IF_ERROR(VerifyCommands(executable, entry));
-  CS336_RETURN_IF_ERROR(VerifyStreams(entry));
+  CS336_RETURN_IF_ERROR(VerifyStreams(executable, entry));
   CS336_RETURN_IF_ERROR(VerifyIntegers(executable, entry));
   CS336_RETURN_IF_ERROR(VerifyOutputs(entry));
   return VerifyAllocations(entry);

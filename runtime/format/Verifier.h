@@ -37,7 +37,7 @@ absl::Status VerifyKernel(const format::ExecutableT &executable, const format::K
 absl::Status VerifyTensorMap(const format::SignatureT &signature, int64_t workspace_bytes,
                              const format::TensorMapT &map);
 absl::Status VerifyCommands(const format::ExecutableT &executable, const format::EntryT &entry);
-absl::Status VerifyStreams(const format::EntryT &entry);
+absl::Status VerifyStreams(const format::ExecutableT &executable, const format::EntryT &entry);
 absl::Status VerifyIntegers(const format::ExecutableT &executable, const format::EntryT &entry);
 absl::Status VerifyOutputs(const format::EntryT &entry);
 absl::Status VerifyAllocations(const format::EntryT &entry);

@@ -15,6 +15,7 @@
 #include "cs336/runtime/Executable.h"
 #include "format/CommandVisitor.h"
 #include "format/Layout.h"
+#include "format/StorageRange.h"
 #include "format/Verifier.h"
 #include "status/StatusMacros.h"
 
@@ -99,10 +100,9 @@ private:
 };
 
 /// Bytes of one piece of storage.
-struct Place {
-  Place(const format::BufferT &buffer, uint32_t position)
-      : storage(buffer.source, buffer.source == format::BufferSource::arena ? 0 : buffer.index),
-        begin(buffer.byte_offset), end(buffer.byte_offset + ExtentBytes(Layout(buffer))), position(position) {}
+struct Place : StorageRange {
+  Place(const format::ExecutableT &executable, const format::BufferT &buffer, uint32_t position)
+      : StorageRange(RangeOf(executable, buffer)), position(position) {}
 
   bool Overlaps(const Place &other) const { return storage == other.storage && begin < other.end && other.begin < end; }
   /// Orders by storage, then by first byte.
@@ -110,10 +110,16 @@ struct Place {
     return std::tie(a.storage, a.begin) < std::tie(b.storage, b.begin);
   }
 
-  std::pair<format::BufferSource, uint32_t> storage;
-  int64_t begin, end;
   uint32_t position;
 };
+
+/// Returns true if a gather of `part` may write `whole`: they are this rank's part of a variable, and all parts of it.
+/// Part and whole have suitable sizes, which has been verified.
+bool IsOwnPart(const format::ExecutableT &executable, const format::BufferT &part, const format::BufferT &whole) {
+  return part.source == format::BufferSource::variable && whole.source == format::BufferSource::gathered &&
+         part.index == whole.index && part.byte_offset == 0 &&
+         ExtentBytes(Layout(whole)) == RangeOf(executable, whole).end;
+}
 
 absl::Status Overlap(const format::BufferT &written, const format::BufferT &other) {
   return absl::InvalidArgumentError(absl::StrCat("it writes '", written.name, "' ", ToString(Layout(written)),
@@ -131,7 +137,9 @@ absl::Status VerifyAliasing(const format::ExecutableT &executable, const format:
   };
   std::vector<Place> written, read;
   for (uint32_t i = 0; i != uses.size(); ++i)
-    (uses[i].is_written ? written : read).emplace_back(*entry.buffers[uses[i].buffer], i);
+    (uses[i].is_written ? written : read).emplace_back(executable, *entry.buffers[uses[i].buffer], i);
+  const auto *collective = command.body.AsCollective();
+  bool gathers = collective && collective->kind == format::CollectiveKind::all_gather;
 
   absl::c_sort(written);
   for (size_t i = 1; i < written.size(); ++i)
@@ -144,8 +152,11 @@ absl::Status VerifyAliasing(const format::ExecutableT &executable, const format:
     if (next != written.begin() && std::prev(next)->Overlaps(place))
       --next;
     for (; next != written.end() && next->Overlaps(place); ++next) {
-      bool is_same = next->begin == place.begin && Layout(buffer(*next)) == Layout(buffer(place));
-      if (!is_same || !absl::c_linear_search(uses[next->position].over, place.position))
+      bool is_same = buffer(*next).source == buffer(place).source &&
+                     buffer(*next).byte_offset == buffer(place).byte_offset &&
+                     Layout(buffer(*next)) == Layout(buffer(place));
+      bool is_in_place = is_same || (gathers && IsOwnPart(executable, buffer(place), buffer(*next)));
+      if (!is_in_place || !absl::c_linear_search(uses[next->position].over, place.position))
         return Overlap(buffer(*next), buffer(place));
     }
   }

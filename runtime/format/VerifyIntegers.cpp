@@ -139,6 +139,7 @@ private:
     case format::BufferSource::arena:
       return arena_.Read(buffer);
     case format::BufferSource::variable:
+    case format::BufferSource::gathered:
       return AnyInteger();
     case format::BufferSource::input:
       break;

@@ -18,7 +18,7 @@
 
 #include "format/BytePieces.h"
 #include "format/CommandVisitor.h"
-#include "format/Layout.h"
+#include "format/StorageRange.h"
 #include "format/Verifier.h"
 #include "status/StatusMacros.h"
 
@@ -84,8 +84,8 @@ private:
 /// Visits the commands of an entry in order.
 class StreamVerifier {
 public:
-  explicit StreamVerifier(const format::EntryT &entry)
-      : entry_(entry), now_(entry.streams, Clock(entry.streams)), events_(entry.events) {}
+  StreamVerifier(const format::ExecutableT &executable, const format::EntryT &entry)
+      : executable_(executable), entry_(entry), now_(entry.streams, Clock(entry.streams)), events_(entry.events) {}
 
   absl::Status Verify(const format::CommandT &command) {
     Clock &clock = now_[command.stream];
@@ -109,11 +109,10 @@ public:
 private:
   absl::Status Access(const format::CommandT &command, uint32_t index, bool is_write) {
     const format::BufferT &buffer = *entry_.buffers[index];
-    bool is_arena = buffer.source == format::BufferSource::arena;
-    int64_t begin = buffer.byte_offset, end = begin + ExtentBytes(Layout(buffer));
+    const StorageRange range = RangeOf(executable_, buffer);
     auto current = static_cast<uint32_t>(ranks_.size() - 1);
-    ByteAccesses &bytes = storage_[{buffer.source, is_arena ? 0 : buffer.index}];
-    CS336_RETURN_IF_ERROR(bytes.ForEachPiece(begin, end, [&](Accesses &accesses) {
+    ByteAccesses &bytes = storage_[range.storage];
+    CS336_RETURN_IF_ERROR(bytes.ForEachPiece(range.begin, range.end, [&](Accesses &accesses) {
       if (accesses.write)
         CS336_RETURN_IF_ERROR(CheckFollows(command, buffer, is_write, *accesses.write, "writes"));
       if (!is_write) {
@@ -125,7 +124,7 @@ private:
       return absl::OkStatus();
     }));
     if (is_write)
-      bytes.Overwrite(begin, end, current);
+      bytes.Overwrite(range.begin, range.end, current);
     return absl::OkStatus();
   }
 
@@ -149,6 +148,7 @@ private:
                                " on stream ", other.stream, ", and it waits for no event after that command"));
   }
 
+  const format::ExecutableT &executable_;
   const format::EntryT &entry_;
   std::vector<Clock> now_;    // By stream.
   std::vector<Clock> events_; // Empty before the event is recorded.
@@ -159,10 +159,10 @@ private:
 
 } // namespace
 
-absl::Status VerifyStreams(const format::EntryT &entry) {
+absl::Status VerifyStreams(const format::ExecutableT &executable, const format::EntryT &entry) {
   if (entry.streams == 1)
     return absl::OkStatus();
-  StreamVerifier verifier(entry);
+  StreamVerifier verifier(executable, entry);
   return VerifyEachCommand(entry, [&](const format::CommandT &command) { return verifier.Verify(command); });
 }
 

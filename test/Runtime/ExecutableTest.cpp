@@ -318,7 +318,7 @@ const BrokenRule kBrokenRules[] = {
     {"StridesOfAnotherRank", [](auto &e) { Buffer(e, "scaled").strides = {1}; }, "2 sizes and 1 strides"},
     {"BufferOfNoVariable", [](auto &e) { Buffer(e, "step").index = 4; }, "variable 4 of 4"},
     {"BufferOfAnotherDType", [](auto &e) { Buffer(e, "step").dtype = format::DType::f64; }, "its elements are f64"},
-    {"UnknownSource", [](auto &e) { Buffer(e, "step").source = static_cast<format::BufferSource>(3); },
+    {"UnknownSource", [](auto &e) { Buffer(e, "step").source = static_cast<format::BufferSource>(4); },
      "unknown source"},
     {"NoSuchStream", [](auto &e) { Train(e).commands[0]->stream = 2; }, "stream 2 of 2"},
     {"UnknownArithmetic", [](auto &e) { Train(e).commands[0]->arithmetic = static_cast<format::Arithmetic>(7); },

@@ -77,6 +77,21 @@ uint32_t EntryBuilder::Variable(const std::string &name) {
   return AddBuffer(name, BufferSource::variable, index, *executable_.variables[index]->type, 0);
 }
 
+uint32_t EntryBuilder::OwnPart(const std::string &name) {
+  uint32_t part = Variable(name);
+  format::BufferT &buffer = *entry_.buffers[part];
+  int64_t shards = executable_.variables[buffer.index]->shards;
+  buffer.shape[0] /= shards;
+  buffer.byte_size /= shards;
+  return part;
+}
+
+uint32_t EntryBuilder::AllParts(const std::string &name) {
+  uint32_t whole = Variable(name);
+  entry_.buffers[whole]->source = BufferSource::gathered;
+  return whole;
+}
+
 uint32_t EntryBuilder::Arena(const std::string &name, const format::TensorTypeT &type) {
   constexpr int64_t kAlignment = 64;
   int64_t offset = (entry_.arena_bytes + kAlignment - 1) / kAlignment * kAlignment;

@@ -41,6 +41,9 @@ public:
   uint32_t Output(const std::string &name, const format::TensorTypeT &type);
   /// Adds a dense buffer for a variable of the executable.
   uint32_t Variable(const std::string &name);
+  /// Adds dense buffers for the part of a variable that a rank stores, and for all parts of a gathered one.
+  uint32_t OwnPart(const std::string &name);
+  uint32_t AllParts(const std::string &name);
   /// Adds a dense buffer at the end of the arena, which grows.
   uint32_t Arena(const std::string &name, const format::TensorTypeT &type);
   /// Moves a buffer of Arena(), with its allocation.

@@ -29,15 +29,6 @@ using testing::ProgramBuilder;
 
 constexpr int64_t kRows = 12, kColumns = 3;
 
-/// Returns the entry's buffer of the part of `name` that a rank stores.
-uint32_t OwnPart(EntryBuilder &entry, const char *name, int64_t ranks) {
-  uint32_t part = entry.Variable(name);
-  format::BufferT &buffer = *entry.entry().buffers[part];
-  buffer.shape[0] /= ranks;
-  buffer.byte_size /= ranks;
-  return part;
-}
-
 /// A program with a packed parameter of 12 rows, whose views of 5 and 7 rows do
 /// not end where shards do, its moment, a derived copy of it, and a vector that
 /// all ranks have whole. The entry "own" returns the rows that a rank stores.
@@ -54,10 +45,10 @@ ProgramBuilder MakeProgram(int64_t ranks) {
   program.Variable("copy", MakeType(DType::kF32, {kRows, kColumns}), format::VariableKind::derived).shards = ranks;
   program.Variable("norm", MakeType(DType::kF32, {4})).init->kind = format::InitKind::ones;
   EntryBuilder prepare = program.Entry("prepare");
-  prepare.Copy(OwnPart(prepare, "ab", ranks), OwnPart(prepare, "copy", ranks));
+  prepare.Copy(prepare.OwnPart("ab"), prepare.OwnPart("copy"));
   EntryBuilder own = program.Entry("own");
   uint32_t output = own.Output("rows", MakeType(DType::kF32, {kRows / ranks, kColumns}));
-  own.Copy(OwnPart(own, "copy", ranks), output);
+  own.Copy(own.OwnPart("copy"), output);
   return program;
 }
 

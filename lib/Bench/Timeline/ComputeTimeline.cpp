@@ -100,7 +100,7 @@ static std::vector<bool> getVariablesOnDevice(const format::ExecutableT &program
   for (const auto &entry : program.entries)
     if (entry->mode != format::Mode::prepare)
       for (const auto &buffer : entry->buffers)
-        if (buffer->source == format::BufferSource::variable)
+        if (buffer->source == format::BufferSource::variable || buffer->source == format::BufferSource::gathered)
           onDevice[buffer->index] = true;
   return onDevice;
 }
@@ -109,7 +109,7 @@ static void addVariables(const format::ExecutableT &program, MemoryTimeline &tim
   std::vector<bool> onDevice = getVariablesOnDevice(program);
   for (auto [index, variable] : llvm::enumerate(program.variables)) {
     format::TensorTypeT own = *variable->type;
-    if (variable->shards > 1)
+    if (variable->shards > 1 && !variable->gathered)
       own.shape[0] /= variable->shards;
     int64_t bytes = getBytes(own);
     if (program.target == format::Target::cuda && !onDevice[index]) {

@@ -11,11 +11,14 @@
 #include "cs336/Target/Executable/FormatTypes.h"
 #include "cs336/Target/Executable/KernelSignatures.h"
 #include "cs336/runtime/format/ExecutableFile.h"
+#include "cs336/runtime/format/Limits.h"
 #include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
+
+static_assert(VariableOp::kPartAlignment % format::kPartAlignment == 0);
 
 /// Describes a variable. The executable has the type of the whole variable, and the number of its shards.
 static std::unique_ptr<format::VariableT> describe(VariableOp variable) {
@@ -24,6 +27,7 @@ static std::unique_ptr<format::VariableT> describe(VariableOp variable) {
   described->kind = toFormat(variable.getKind());
   described->type = toFormat(variable.getBufferType());
   described->shards = variable.getNumShards();
+  described->gathered = variable.getGathered();
   if (described->shards > 1)
     described->type->shape[0] *= described->shards; // Verified: at most 2^48 bytes.
   described->views = toFormat(variable.getViewsAttr());

@@ -46,13 +46,13 @@ void EntryEmitter::addOutput(OutputOp output) {
   result->outputs.push_back(std::move(port));
 }
 
-static format::BufferSource getSource(StorageKind kind) {
-  switch (kind) {
+static format::BufferSource getSource(BufferOpInterface storage) {
+  switch (storage.getStorageKind()) {
   case StorageKind::Arena:
   case StorageKind::Output:
     return format::BufferSource::arena;
   case StorageKind::Variable:
-    return format::BufferSource::variable;
+    return cast<GetOp>(*storage).getGathered() ? format::BufferSource::gathered : format::BufferSource::variable;
   case StorageKind::Input:
     return format::BufferSource::input;
   }
@@ -84,7 +84,7 @@ uint32_t EntryEmitter::getBuffer(Value value) {
   auto buffer = std::make_unique<format::BufferT>();
   buffer->name = getSourcePath(value.getLoc()).str();
   buffer->location = getText(value.getLoc());
-  buffer->source = getSource(storage.getStorageKind());
+  buffer->source = getSource(storage);
   buffer->byte_offset = start;
   buffer->byte_size = getStorageBytes(storage.getBuffer().getType()) - start;
   buffer->dtype = toFormat(layout.elementType);

@@ -616,3 +616,83 @@ exec.variable @w state : memref<f32> {shards = 2 : i64}
 
 // expected-error@below {{has 70368744177664 shards, together above 2^48 bytes}}
 exec.variable @w state : memref<2xf32> {shards = 70368744177664 : i64}
+
+// -----
+
+// expected-error@below {{is gathered, but has no shards}}
+exec.variable @w parameter : memref<64xf32> {gathered}
+
+// -----
+
+// expected-error@below {{is gathered, but its parts of 192 bytes are not multiples of 256}}
+exec.variable @w parameter : memref<48xf32> {gathered, shards = 2 : i64}
+
+// -----
+
+exec.variable @w parameter : memref<64xf32> {shards = 2 : i64}
+exec.entry @e mode<train> {
+  // expected-error@below {{names the parts of all ranks, but @w is not gathered}}
+  %w = exec.get gathered @w : memref<128xf32>
+}
+
+// -----
+
+exec.variable @w parameter : memref<64xf32> {gathered, shards = 2 : i64}
+exec.entry @e mode<train> {
+  // expected-error@below {{has type 'memref<64xf32>', but the variable's is 'memref<128xf32>'}}
+  %w = exec.get gathered @w : memref<64xf32>
+}
+
+// -----
+
+exec.variable @w parameter : memref<64xf32> {gathered, shards = 2 : i64}
+exec.entry @e mode<train> {
+  // expected-error@below {{has type 'memref<128xf32>', but the variable's is 'memref<64xf32>'}}
+  %w = exec.get @w : memref<128xf32>
+}
+
+// -----
+
+// The own part may be any half of the whole.
+exec.variable @w parameter : memref<64xf32> {gathered, shards = 2 : i64}
+exec.entry @e mode<train> {
+  %w = exec.get @w : memref<64xf32>
+  %all = exec.get gathered @w : memref<128xf32>
+  %second = exec.view %all : memref<128xf32> to memref<64xf32, strided<[1], offset: 64>>
+  // expected-error@below {{reads storage that it writes through another view}}
+  exec.copy ins(%second : memref<64xf32, strided<[1], offset: 64>>) outs(%w : memref<64xf32>)
+}
+
+// -----
+
+exec.variable @w parameter : memref<64xf32> {gathered, shards = 2 : i64}
+exec.entry @e mode<train> {
+  %w = exec.get @w : memref<64xf32>
+  %all = exec.get gathered @w : memref<128xf32>
+  %first = exec.view %all : memref<128xf32> to memref<64xf32>
+  // expected-error@below {{reads storage that it writes through another view}}
+  exec.collective all_to_all ins(%w : memref<64xf32>) outs(%first : memref<64xf32>) group = 2
+}
+
+// -----
+
+// A gather of a half of the part would move it.
+exec.variable @w parameter : memref<64xf32> {gathered, shards = 2 : i64}
+exec.entry @e mode<train> {
+  %w = exec.get @w : memref<64xf32>
+  %half = exec.view %w : memref<64xf32> to memref<32xf32>
+  %all = exec.get gathered @w : memref<128xf32>
+  %first = exec.view %all : memref<128xf32> to memref<64xf32>
+  // expected-error@below {{reads storage that it writes through another view}}
+  exec.collective all_gather ins(%half : memref<32xf32>) outs(%first : memref<64xf32>) group = 2
+}
+
+// -----
+
+exec.variable @w parameter : memref<64xf32> {gathered, shards = 2 : i64}
+exec.entry @e mode<forward> {
+  %w = exec.get @w : memref<64xf32>
+  %all = exec.get gathered @w : memref<128xf32>
+  // expected-error@below {{writes parameter @w, which an entry of mode forward must leave as it is}}
+  exec.collective all_gather ins(%w : memref<64xf32>) outs(%all : memref<128xf32>) group = 2
+}

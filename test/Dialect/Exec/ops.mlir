@@ -9,6 +9,8 @@ exec.variable @qkv state : memref<12x8xf32> {views = [#cs336.view<"q", 4>, #cs33
 exec.variable @table parameter : memref<4x8xf32> {shards = 2 : i64, views = [#cs336.view<"a", 5>, #cs336.view<"b", 3>]}
 // CHECK: exec.variable @shadow.bf16.table derived : memref<4x8xbf16> {shards = 2 : i64}
 exec.variable @shadow.bf16.table derived : memref<4x8xbf16> {shards = 2 : i64}
+// CHECK: exec.variable @gathered parameter : memref<16x8xf32> {gathered, shards = 2 : i64}
+exec.variable @gathered parameter : memref<16x8xf32> {gathered, shards = 2 : i64}
 // CHECK: exec.variable @invariant.3f2a derived : memref<f32>
 exec.variable @invariant.3f2a derived : memref<f32>
 
@@ -93,4 +95,15 @@ exec.entry @train mode<train> arena_bytes = 384 alignment = 64 {
   exec.collective broadcast ins(%s : memref<1x4xf32>) outs(%s : memref<1x4xf32>) group = 4 root = 2
   // CHECK: exec.collective all_reduce mean ins(%[[C]], %[[S]] : memref<4x4xf32>, memref<1x4xf32>) outs(%[[C]], %[[S]] : memref<4x4xf32>, memref<1x4xf32>) group = 4 {stream = 1 : i64}
   exec.collective all_reduce mean ins(%b, %s : memref<4x4xf32>, memref<1x4xf32>) outs(%b, %s : memref<4x4xf32>, memref<1x4xf32>) group = 4 {stream = 1 : i64}
+}
+
+// CHECK-LABEL: exec.entry @gather_in_place
+exec.entry @gather_in_place mode<train> {
+  %part = exec.get @gathered : memref<16x8xf32>
+  // CHECK: [[ALL:%.*]] = exec.get gathered @gathered : memref<32x8xf32>
+  %all = exec.get gathered @gathered : memref<32x8xf32>
+  // CHECK: exec.collective all_gather ins({{.*}} : memref<16x8xf32>) outs([[ALL]] : memref<32x8xf32>) group = 2
+  exec.collective all_gather ins(%part : memref<16x8xf32>) outs(%all : memref<32x8xf32>) group = 2
+  %y = exec.output "gathered.y" output : memref<32x8xf32>
+  exec.copy ins(%all : memref<32x8xf32>) outs(%y : memref<32x8xf32>)
 }

@@ -180,7 +180,7 @@ class Memory {
 public:
   Memory(const Executable &executable, const format::EntryT &entry, bool far) : arena_(entry.arena_bytes, kFarByte) {
     for (const auto &variable : executable.variables())
-      variables_.emplace_back(BytesOf(StoredType(*variable)), far ? kFarByte : 0);
+      variables_.emplace_back(BytesOf(ReservedType(*variable)), far ? kFarByte : 0);
     for (const auto &input : entry.inputs) {
       inputs_.emplace_back(BytesOf(ToTensorType(*input->type)), far && input->bound == 0 ? kFarByte : 0);
       if (input->bound != 0 && input->type->dtype == format::DType::i64)
@@ -194,7 +194,7 @@ public:
   static int64_t CountBytes(const Executable &executable, const format::EntryT &entry) {
     int64_t bytes = entry.arena_bytes;
     for (const auto &variable : executable.variables())
-      bytes = AddBytes(bytes, BytesOf(StoredType(*variable)));
+      bytes = AddBytes(bytes, BytesOf(ReservedType(*variable)));
     for (const auto &input : entry.inputs)
       bytes = AddBytes(bytes, BytesOf(ToTensorType(*input->type)));
     return bytes;
@@ -202,7 +202,7 @@ public:
 
   char *Find(const format::BufferT &buffer) {
     std::vector<char> &storage = buffer.source == format::BufferSource::arena      ? arena_
-                                 : buffer.source == format::BufferSource::variable ? variables_[buffer.index]
+                                 : IsOfVariable(buffer)                            ? variables_[buffer.index]
                                                                                    : inputs_[buffer.index];
     return storage.data() + buffer.byte_offset;
   }

@@ -57,10 +57,30 @@ LogicalResult EntryChecker::declare(BufferOpInterface buffer) {
   return success();
 }
 
+/// Returns whether the buffer lies in the storage of all parts of a variable.
+static bool isGathered(Value buffer) {
+  auto get = dyn_cast_if_present<GetOp>(getStorage(buffer).getOperation());
+  return get && get.getGathered();
+}
+
 /// Returns whether the ranges from the first to the last element of two buffers of one storage overlap.
 static bool rangesOverlap(Value lhs, Value rhs) {
+  // The place of the own part depends on the rank.
+  if (isGathered(lhs) != isGathered(rhs))
+    return true;
   MemRefType left = bufferType(lhs), right = bufferType(rhs);
   return BufferLayout(left).offset <= getLastElement(right) && BufferLayout(right).offset <= getLastElement(left);
+}
+
+/// Returns whether `write` is the storage of all parts of a variable, into which the command gathers the part `read`.
+static bool gathersInPlace(CommandOpInterface command, Value read, Value write) {
+  auto collective = dyn_cast<CollectiveOp>(*command);
+  if (!collective || collective.getKind() != CollectiveKind::AllGather)
+    return false;
+  return llvm::any_of(llvm::zip_equal(collective.getSources(), collective.getTargets()), [&](auto pair) {
+    return std::get<0>(pair) == read && std::get<1>(pair) == write && read.getDefiningOp<GetOp>() &&
+           write.getDefiningOp<GetOp>() && isGathered(write) && !isGathered(read);
+  });
 }
 
 /// Verifies that the command reads and writes the same range of storage only through the same buffer.
@@ -69,7 +89,9 @@ LogicalResult EntryChecker::checkAliasing(CommandOpInterface command, ArrayRef<V
     auto overlaps = [&, write = write](Value other) {
       return other != write && getOwner(other) == getOwner(write) && rangesOverlap(other, write);
     };
-    if (llvm::any_of(reads, overlaps))
+    bool readsAnother = llvm::any_of(
+        reads, [&, write = write](Value read) { return overlaps(read) && !gathersInPlace(command, read, write); });
+    if (readsAnother)
       return command->emitOpError() << "reads storage that it writes through another view";
     for (Value other : writes.drop_front(index + 1))
       if (getOwner(other) == getOwner(write) && rangesOverlap(other, write))

@@ -29,7 +29,7 @@ int64_t exec::getProgramBytes(ModuleOp module, bool isForGPU) {
   int64_t bytes = 0, arena = 0;
   for (auto variable : module.getOps<VariableOp>())
     if (!isForGPU || onDevice.contains(variable.getSymNameAttr()))
-      bytes += getStorageBytes(variable.getBufferType());
+      bytes += getStorageBytes(variable.getReservedType());
   for (auto entry : module.getOps<EntryOp>()) {
     arena = std::max(arena, static_cast<int64_t>(entry.getArenaBytes().value_or(0)));
     for (auto input : entry.getBody().getOps<InputOp>())

@@ -33,6 +33,8 @@ static LogicalResult verifyViews(Operation *op, std::optional<ArrayAttr> views, 
 }
 
 static LogicalResult verifyShards(VariableOp variable) {
+  if (!variable.getShardsAttr() && variable.getGathered())
+    return variable.emitOpError() << "is gathered, but has no shards";
   if (!variable.getShardsAttr())
     return success();
   MemRefType type = variable.getBufferType();
@@ -40,10 +42,11 @@ static LogicalResult verifyShards(VariableOp variable) {
     return variable.emitOpError() << "shards must be at least 2, is " << variable.getNumShards();
   if (type.getRank() == 0 || !isa<FloatType>(type.getElementType()))
     return variable.emitOpError() << "is sharded, but only floating-point variables of rank 1 or more can be";
-  SmallVector<int64_t> whole(type.getShape());
-  whole[0] = multiplySaturating(whole[0], variable.getNumShards());
-  if (!hasStorableSize(MemRefType::get(whole, type.getElementType())))
+  if (!hasStorableSize(variable.getWholeType()))
     return variable.emitOpError() << "has " << variable.getNumShards() << " shards, together above 2^48 bytes";
+  if (variable.getGathered() && getStorageBytes(type) % VariableOp::kPartAlignment != 0)
+    return variable.emitOpError() << "is gathered, but its parts of " << getStorageBytes(type)
+                                  << " bytes are not multiples of " << VariableOp::kPartAlignment;
   return success();
 }
 
@@ -52,6 +55,13 @@ static LogicalResult verifyName(Operation *op, StringRef name) {
   if (!name.empty())
     return success();
   return op->emitOpError() << "has an empty name";
+}
+
+MemRefType VariableOp::getWholeType() {
+  SmallVector<int64_t> whole(getBufferType().getShape());
+  if (!whole.empty())
+    whole[0] = multiplySaturating(whole[0], getNumShards());
+  return MemRefType::get(whole, getBufferType().getElementType());
 }
 
 LogicalResult VariableOp::verify() {
@@ -77,8 +87,11 @@ LogicalResult GetOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto variable = symbols.lookupNearestSymbolFrom<VariableOp>(*this, getVariableAttr());
   if (!variable)
     return emitOpError() << "there is no variable " << getVariableAttr();
-  if (variable.getBufferType() != getType())
-    return emitOpError() << "has type " << getType() << ", but the variable's is " << variable.getBufferType();
+  if (getGathered() && !variable.getGathered())
+    return emitOpError() << "names the parts of all ranks, but " << getVariableAttr() << " is not gathered";
+  MemRefType expected = getGathered() ? variable.getWholeType() : variable.getBufferType();
+  if (expected != getType())
+    return emitOpError() << "has type " << getType() << ", but the variable's is " << expected;
   return success();
 }
 

@@ -65,6 +65,11 @@ DType ToDType(format::DType dtype);
 /// (dimension 0) divided by the number of shards. The whole type of a variable
 /// that is not sharded.
 TensorType StoredType(const format::VariableT &variable);
+/// Returns the type of the storage that each rank reserves for a variable: of the whole one if it is gathered.
+TensorType ReservedType(const format::VariableT &variable);
+
+/// Returns true if a buffer lies in a variable: in this rank's part or in the storage of all parts.
+bool IsOfVariable(const format::BufferT &buffer);
 
 /// A named part of a variable or an output: the whole tensor, or a named view.
 struct NamedRows {

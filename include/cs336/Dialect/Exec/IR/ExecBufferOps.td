@@ -23,14 +23,20 @@ def Exec_GetOp : Exec_StorageOp<"get", "Variable", [Pure, DeclareOpInterfaceMeth
     Names a variable of the module. The result has the variable's type. An entry may name the same variable more than
     once.
 
+    With `gathered`, the result is the storage of all parts of a sharded variable, which must have the attribute
+    `gathered`. It has as many times the rows as there are parts. The own part lies in it, at a place that depends on
+    the rank: a command must not access both, except for an all_gather of the part into this storage.
+
     Errors: a symbol that is not an `exec.variable`, and a type that differs from the variable's.
 
     ```mlir
     %ln.weight = exec.get @ln.weight : memref<64xf32>
+    %lm_head.weight = exec.get @lm_head.weight : memref<5000x128xf32>
+    %gathered = exec.get gathered @lm_head.weight : memref<10000x128xf32>
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$variable);
-  let assemblyFormat = "$variable attr-dict `:` type($result)";
+  let arguments = (ins FlatSymbolRefAttr:$variable, UnitAttr:$gathered);
+  let assemblyFormat = "(`gathered` $gathered^)? $variable attr-dict `:` type($result)";
 }
 
 def Exec_InputOp : Exec_StorageOp<"input", "Input"> {

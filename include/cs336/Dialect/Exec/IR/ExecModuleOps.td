@@ -27,20 +27,31 @@ def Exec_VariableOp : Exec_Op<"variable", [Symbol]> {
     are those of the whole variable, which has n times as many rows. Only floating-point variables of rank 1 or more
     can be sharded.
 
+    With `gathered`, each rank also has storage for the parts of the other ranks. Its own part lies in between, at its
+    place in the whole. `exec.get gathered` names the storage of the whole. The parts of other ranks have values only
+    in an entry that gathers them: checkpoints and callers see the own part. The parts must be multiples of 256 bytes.
+
     ```mlir
     exec.variable @"layers.0.ln1.weight" parameter : memref<64xf32> {init = #cs336.init<ones>}
     exec.variable @"lm_head.weight" parameter : memref<5000x128xf32> {shards = 2 : i64}
+    exec.variable @"shadow.bf16.lm_head.weight" derived : memref<5000x128xbf16> {gathered, shards = 2 : i64}
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Exec_VariableKindAttr:$kind, TypeAttrOf<Exec_Storage>:$type,
                        OptionalAttr<TypedArrayAttrBase<CS336_ViewAttr, "array of #cs336.view">>:$views,
-                       OptionalAttr<CS336_InitAttr>:$init, OptionalAttr<I64Attr>:$shards);
+                       OptionalAttr<CS336_InitAttr>:$init, OptionalAttr<I64Attr>:$shards, UnitAttr:$gathered);
   let assemblyFormat = "$sym_name `` $kind `:` $type attr-dict";
   let extraClassDeclaration = [{
-    /// Returns the type of the storage: of the whole variable, or of one shard.
+    /// The parts of a gathered variable are multiples of this many bytes, so that each is aligned like a variable.
+    static constexpr int64_t kPartAlignment = 256;
+    /// Returns the type of what a rank stores: of the whole variable, or of one shard.
     ::mlir::MemRefType getBufferType() { return ::llvm::cast<::mlir::MemRefType>(getType()); }
     /// Returns the number of parts of a sharded variable; 1 for a whole one.
     int64_t getNumShards() { return getShards().value_or(1); }
+    /// Returns the type of the whole variable.
+    ::mlir::MemRefType getWholeType();
+    /// Returns the type of the storage that a rank reserves.
+    ::mlir::MemRefType getReservedType() { return getGathered() ? getWholeType() : getBufferType(); }
   }];
   let hasVerifier = 1;
 }

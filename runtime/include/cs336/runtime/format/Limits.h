@@ -14,6 +14,8 @@ namespace cs336::format {
 
 /// The streams of an entry. Loading keeps a clock per stream for each event.
 inline constexpr uint32_t kMostStreams = 64;
+/// The parts of a gathered variable are multiples of this many bytes, so that each one is aligned like a variable.
+inline constexpr int64_t kPartAlignment = 256;
 
 } // namespace cs336::format
 
