@@ -176,6 +176,7 @@ LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions
     }
     manager.addPass(createAddWorkspacesPass());
   }
+  manager.addPass(exec::createGatherInPlacePass());
   uint64_t alignment = isCUDA ? kCUDAAlignment : kCPUAlignment;
   // Runs after launches are batched, which needs buffers that share no storage.
   manager.addNestedPass<exec::EntryOp>(exec::createPackBucketsPass({alignment}));

@@ -141,6 +141,33 @@ TEST_F(PeerGroupTest, CopiesToOtherRanksAndToItselfAreInTwoStreams) {
   }
 }
 
+TEST_F(PeerGroupTest, GathersInPlaceCopyToOtherRanksOnly) {
+  constexpr int64_t kPart = 64;
+  ProgramBuilder program = TwoRankProgram();
+  format::VariableT &variable = program.Variable("w", MakeType(DType::kF32, {2 * kPart}));
+  variable.shards = 2;
+  variable.gathered = true;
+  EntryBuilder entry(program.executable(), *program.executable().entries[0]);
+  entry.entry().mode = format::Mode::train;
+  entry.entry().commands.clear();
+  entry.entry().events = 0;
+  entry.Collective(format::CollectiveKind::all_gather, entry.OwnPart("w"), entry.AllParts("w"));
+  entry.entry().commands.back()->stream = 1;
+  sharing->floats = {{2, 2 * kPart}};
+  auto session = CreateRank(program);
+  ASSERT_TRUE(session.ok()) << session.status();
+  ASSERT_EQ(fake.copied_bytes.size(), 1u);
+  EXPECT_EQ(fake.copied_bytes.begin()->second, kPart * sizeof(float));
+
+  Tensor whole = *Tensor::Create({DType::kF32, {2 * kPart}});
+  std::iota(whole.mutable_values<float>().begin(), whole.mutable_values<float>().end(), 1.0f);
+  ASSERT_TRUE((*session)->SetVariable("w", whole).ok());
+  ASSERT_TRUE(Run(**session).ok());
+  absl::Span<const float> sent = absl::MakeConstSpan(sharing->peer[2]).subspan(0, kPart);
+  EXPECT_EQ(sent, whole.values<float>().subspan(0, kPart)) << "at its place in the peer's memory";
+  EXPECT_THAT(absl::MakeConstSpan(sharing->peer[2]).subspan(kPart), ::testing::Each(0)) << "the peer's own part";
+}
+
 TEST_F(PeerGroupTest, CopiesOfAChainOfGathersDoNotWaitForItsBarriers) {
   const auto type = MakeType(DType::kF32, {64}), gathered = MakeType(DType::kF32, {128});
   for (bool same_target : {false, true}) {

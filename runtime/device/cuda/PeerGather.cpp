@@ -22,9 +22,11 @@ public:
       : peers_(peers), streams_(streams), continues_(continues) {}
 
   void Add(const SharedTransfer &transfer, int target) {
-    PeerCopies &copies = target == peers_.rank() ? local_ : remote_;
-    copies.Add({transfer.targets[target] + peers_.rank() * transfer.src_bytes(), ToDevicePointer(transfer.own.src),
-                transfer.src_bytes()});
+    CUdeviceptr from = ToDevicePointer(transfer.own.src);
+    CUdeviceptr to = transfer.targets[target] + peers_.rank() * transfer.src_bytes();
+    bool is_own = target == peers_.rank();
+    if (!is_own || to != from)
+      (is_own ? local_ : remote_).Add({to, from, transfer.src_bytes()});
   }
 
   absl::Status Enqueue(Barrier arrive, Barrier /*synchronise*/) const override {

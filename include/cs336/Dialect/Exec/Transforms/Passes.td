@@ -107,6 +107,54 @@ def CopiesToKernelsPass : Pass<"exec-copies-to-kernels", "::mlir::ModuleOp"> {
   }];
 }
 
+def GatherInPlacePass : Pass<"exec-gather-in-place", "::mlir::ModuleOp"> {
+  let summary = "Gather the parts of sharded variables around the own part";
+  let description = [{
+    An `all_gather` of a sharded variable copies the own part too, although it is in memory already. The pass gives such
+    a variable storage for the whole (`gathered`), in which the own part lies at its place, and makes this storage the
+    target of the `all_gather`. Only the parts of other ranks are copied then. The allocation that was the target is
+    removed.
+
+    It changes an operand of an `all_gather` in an entry of mode `train` if the source is a sharded variable, the
+    parts are multiples of 256 bytes, the target is an `exec.alloc` that no other command writes, and no command writes
+    the variable between the `all_gather` and the last command that reads the target. Entries of other modes must leave
+    variables as they are.
+
+    The storage stays reserved after the step. The pass changes all these operands of an entry if the largest live set
+    of the entry, together with the variables, does not grow: if the step keeps the gathered values until the time at
+    which it needs the most memory. Otherwise it changes none.
+
+    Run it before `--exec-assign-streams` and `--exec-plan-memory`, whose results it would make invalid.
+
+    Before:
+
+    ```mlir
+    exec.variable @w parameter : memref<64x64xf32> {shards = 2 : i64}
+    exec.entry @train mode<train> {
+      %w = exec.get @w : memref<64x64xf32>
+      %whole = exec.alloc : memref<128x64xf32>
+      exec.collective all_gather ins(%w : memref<64x64xf32>) outs(%whole : memref<128x64xf32>) group = 2
+    ```
+
+    After:
+
+    ```mlir
+    exec.variable @w parameter : memref<64x64xf32> {gathered, shards = 2 : i64}
+    exec.entry @train mode<train> {
+      %w = exec.get @w : memref<64x64xf32>
+      %whole = exec.get gathered @w : memref<128x64xf32>
+      exec.collective all_gather ins(%w : memref<64x64xf32>) outs(%whole : memref<128x64xf32>) group = 2
+    ```
+
+    A second run changes nothing. Errors: streams that race.
+
+    Remarks: `InPlace` counts the operands of an entry, with their bytes. `KeptCopies` is a missed-optimization remark
+    for an entry whose largest live set would grow, with the bytes before and after.
+
+    Counts `num-operands`, operands of all-gathers in place.
+  }];
+}
+
 def PackBucketsPass : Pass<"exec-pack-buckets", "::cs336::exec::EntryOp"> {
   let summary = "Put the operands of an all-reduce into one range of memory";
   let description = [{
