@@ -8,6 +8,7 @@
 #include "NcclGroupFixture.h"
 
 #include <cstring>
+#include <cuda.h>
 #include <deque>
 #include <gmock/gmock.h>
 #include <iterator>
@@ -86,6 +87,12 @@ TEST_F(PeerGroupTest, EachRankReducesAPartAndWritesItToAll) {
     EXPECT_EQ(whole[12], 0) << "the peer writes its part itself";
   }
   EXPECT_THAT(nccl.calls, IsEmpty());
+}
+
+TEST_F(PeerGroupTest, GraphsUseThePriorityOfTheStreamOfCollectives) {
+  auto session = CreateRank(TwoRankProgram());
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ(fake.graph_flags, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY);
 }
 
 TEST_F(PeerGroupTest, TheLastBarrierCountsTheCollective) {

@@ -44,7 +44,8 @@ public:
     absl::Status ended = driver.StreamEndCapture(context_.stream(), &graph_);
     CS336_RETURN_IF_ERROR(status);
     CS336_RETURN_IF_ERROR(ended);
-    CS336_RETURN_IF_ERROR(driver.GraphInstantiate(&executable_, graph_, 0));
+    // Collectives are in a stream of higher priority, which a graph ignores by default.
+    CS336_RETURN_IF_ERROR(driver.GraphInstantiate(&executable_, graph_, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY));
     // Otherwise the first launch would do it.
     return driver.GraphUpload(executable_, context_.stream());
   }

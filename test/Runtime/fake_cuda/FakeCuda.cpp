@@ -533,7 +533,8 @@ static CUresult AddRecorded(const char *what) {
 CUresult cuProfilerStart() { return AddRecorded("start"); }
 CUresult cuProfilerStop() { return AddRecorded("stop"); }
 
-CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph, unsigned long long) {
+CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph, unsigned long long flags) {
+  TheFakeCuda().graph_flags = flags;
   TheFakeCuda().driver_bytes += TheFakeCuda().graph_bytes;
   return Make(executable, {graph->nodes});
 }
