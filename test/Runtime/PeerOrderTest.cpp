@@ -158,6 +158,53 @@ TEST_P(PeerOrderTest, ResultsAreRightForEverySize) {
   });
 }
 
+/// Operands of different sizes. With four ranks, each rank has 21 MiB of staging memory per source, so that a part of
+/// 24 MiB is staged in two rounds.
+TEST_P(PeerOrderTest, OperandsThatSpanRoundsAreReduced) {
+  const int64_t parts[] = {int64_t{3} << 20, 12, int64_t{2} << 20, (int64_t{1} << 20) + 4};
+  EntryBuilder entry = program.Entry("forward");
+  entry.entry().streams = 2;
+  entry.entry().events = 1;
+  std::vector<uint32_t> inputs, sources, targets;
+  for (int64_t part : parts) {
+    std::string number = std::to_string(inputs.size());
+    auto type = MakeType(DType::kF32, {part * size});
+    inputs.push_back(entry.Input("x" + number, type));
+    sources.push_back(entry.Arena("source" + number, type));
+    targets.push_back(entry.Output("y" + number, MakeType(DType::kF32, {part})));
+    entry.Copy(inputs.back(), sources.back());
+  }
+  entry.Record(0);
+  entry.Wait(0);
+  entry.entry().commands.back()->stream = 1;
+  entry.Collective(CollectiveKind::reduce_scatter, sources[0], targets[0], format::Reduction::mean);
+  format::CommandT &command = *entry.entry().commands.back();
+  command.stream = 1;
+  command.body.AsCollective()->sources = sources;
+  command.body.AsCollective()->targets = targets;
+
+  RunAll([&](int rank, Session &session) {
+    std::vector<Tensor> values;
+    std::vector<NamedTensor> named;
+    std::vector<std::string> names;
+    for (int64_t part : parts) {
+      Tensor &value = values.emplace_back(*Tensor::Create({DType::kF32, {part * size}}));
+      for (int64_t k = 0; float &each : value.mutable_values<float>())
+        each = Element(rank, 0, k++);
+      names.push_back("x" + std::to_string(names.size()));
+    }
+    for (size_t i = 0; i != names.size(); ++i)
+      named.push_back({names[i], values[i]});
+    ASSERT_TRUE(session.Run("forward", named).ok());
+    for (size_t i = 0; i != names.size(); ++i) {
+      int64_t wrong = 0, k = 0;
+      for (float value : Values(session, "y" + std::to_string(i)))
+        wrong += value != ResultElement({CollectiveKind::reduce_scatter, parts[i]}, size, rank, 0, k++);
+      EXPECT_EQ(wrong, 0) << "operand " << i << " of rank " << rank;
+    }
+  });
+}
+
 /// Stream 1 runs these collectives:
 ///
 ///     whole = gather(source) of x
