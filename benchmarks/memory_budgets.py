@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from statistics import quantiles
 
 import bench_tool
 from record import describe, origin, write
@@ -55,7 +56,7 @@ def measure_budgets(arguments: list[str], shares: list[float]) -> list[Row]:
     if not budgets:
         low, high = least["total_mib"], whole["total_mib"]
         # The bounds are rounded: the least budget has to be met.
-        budgets = [int((high + (low - high) * step / 9) * MEBI) + 1024 for step in range(1, 10)]
+        budgets = [int((high + (low - high) * step / 10) * MEBI) + 1024 for step in range(1, 11)]
     rows = []
     for budget in [None, *budgets]:
         options = [] if budget is None else ["--memory-budget", str(budget)]
@@ -77,8 +78,9 @@ def markdown(record: Row) -> str:
         "",
         f"    {record['command']}",
         "",
-        "| budget MiB | recomputed % | memory MiB | of the first | by the GPU MiB | ms | times the first | predicted |",
-        "|---" * 8 + "|",
+        "| budget MiB | recomputed % | memory MiB | of the first | by the GPU MiB | ms | quartiles | times the first | "
+        "predicted |",
+        "|---" * 9 + "|",
     ]
     for row in rows:
         budget = row["budget_mib"]
@@ -90,6 +92,7 @@ def markdown(record: Row) -> str:
             f"{row['memory_mib'] / first['memory_mib']:.3f}",
             "" if device is None else f"{device:.0f}",
             f"{row['median_ms']:.3f}",
+            " to ".join(f"{quartile:.3f}" for quartile in quantiles(row["step_ms"], n=4)[::2]),
             f"{row['median_ms'] / first['median_ms']:.3f}",
             f"{row['predicted_ms'] / first['predicted_ms']:.3f}",
         ]
@@ -104,7 +107,7 @@ def main() -> None:
         "--shares",
         type=lambda text: [float(share) for share in text.split(",")],
         default=[],
-        help="budgets as shares of the memory without recomputation (default: nine, evenly down to the least)",
+        help="budgets as shares of the memory without recomputation (default: ten, evenly down to the least)",
     )
     arguments.add_argument("arguments", nargs="*", help="arguments of cs336-bench model, after --")
     args = arguments.parse_args()
