@@ -95,17 +95,51 @@ TEST(LayoutTest, ATableThatIsTooWideContinuesBelow) {
                        [i](const Wide &row) { return Cell::number(row.numbers[i], 3); }});
   std::vector<Wide> rows{{"first", std::vector<double>(20, 1)}, {"second", std::vector<double>(20, 2)}};
   Table table("wide", "", columns, llvm::ArrayRef(rows));
-  for (Format format : {Format::Table, Format::Markdown}) {
-    std::string text = print({{}, {table}, {}}, format);
-    EXPECT_LE(getWidestLine(text), 120);
-    for (size_t i = 0; i < 20; ++i)
-      EXPECT_THAT(text, HasSubstr("number " + std::to_string(i)));
-    // Every part says which rows these are.
-    EXPECT_EQ(llvm::StringRef(text).count("second"), format == Format::Table ? 2u : 3u) << text;
-  }
+  std::string text = print({{}, {table}, {}}, Format::Table);
+  EXPECT_LE(getWidestLine(text), 120);
+  for (size_t i = 0; i < 20; ++i)
+    EXPECT_THAT(text, HasSubstr("number " + std::to_string(i)));
+  // Every part says which rows these are.
+  EXPECT_EQ(llvm::StringRef(text).count("second"), 2u) << text;
+  // Lines of other formats have any width.
+  for (Format format : {Format::Markdown, Format::LaTeX, Format::Typst, Format::HTML})
+    EXPECT_EQ(llvm::StringRef(print({{}, {table}, {}}, format)).count("second"), 1u);
   // With selected columns there is one table.
   table.select({"all"});
   EXPECT_EQ(llvm::StringRef(print({{}, {table}, {}}, Format::Table)).count("second"), 1u);
+}
+
+TEST(LayoutTest, ANameIsTheFirstColumnOfEachPart) {
+  std::vector<Column<Wide>> columns;
+  for (size_t i = 0; i < 20; ++i)
+    columns.push_back({"number " + std::to_string(i), "number_" + std::to_string(i),
+                       [i](const Wide &row) { return Cell::number(row.numbers[i], 3); }});
+  columns.push_back({"name", "name", [](const Wide &row) { return Cell(row.name); }, Show::Text});
+  std::vector<Wide> rows{{"first", std::vector<double>(20, 1)},
+                         {"a second " + std::string(90, 'x'), std::vector<double>(20, 2)}};
+  std::string text = print({{}, {{"wide", "", columns, llvm::ArrayRef(rows)}}, {}}, Format::Table);
+  EXPECT_LE(getWidestLine(text), 120);
+  EXPECT_EQ(llvm::StringRef(text).count("\nname "), 3u) << text;
+  EXPECT_EQ(llvm::StringRef(text).count("a second"), 4u) << text;
+  EXPECT_THAT(text, ::testing::StartsWith("name "));
+  // A table that fits keeps its order.
+  rows[1].name = "second";
+  columns.erase(columns.begin() + 3, columns.end() - 1);
+  EXPECT_THAT(print({{}, {{"wide", "", columns, llvm::ArrayRef(rows)}}, {}}, Format::Table),
+              ::testing::StartsWith("number 0  number 1  number 2  name"));
+}
+
+TEST(LayoutTest, TheTableFormatLeavesWideColumnsOut) {
+  std::vector<Column<Wide>> columns{
+      {"name", "name", [](const Wide &row) { return Cell(row.name); }},
+      {"median", "median", [](const Wide &row) { return Cell::number(row.numbers[0], 1); }, Show::Wide}};
+  std::vector<Wide> rows{{"first", {1}}};
+  Table table("wide", "", columns, llvm::ArrayRef(rows));
+  EXPECT_EQ(print({{}, {table}, {}}, Format::Table), "name\nfirst\n");
+  for (Format format : {Format::Markdown, Format::LaTeX, Format::Typst, Format::HTML, Format::CSV})
+    EXPECT_THAT(print({{}, {table}, {}}, format), HasSubstr("median"));
+  table.select({"all"});
+  EXPECT_EQ(print({{}, {table}, {}}, Format::Table), "name   median\nfirst     1.0\n");
 }
 
 TEST(LayoutTest, SelectedColumnsStandInTheirOrder) {

@@ -129,6 +129,21 @@ Time (%)  Total Time (ns)  Instances  Avg (ns)  Min (ns)  Max (ns)  Phase     Na
 )");
 }
 
+TEST(ProfileReportTest, PagesHaveAllColumnsOfNsys) {
+  RunProfile profile = profileKernels({{"gemm_w2", 0, 3000}, {"gemm_w2", 3000, 1000}});
+  profile.trace.commands.emplace_back().phase = "forward";
+  profile.trace.spans[0].command = profile.trace.spans[1].command = 0;
+  auto write = [&](ProfileKey key) {
+    return print({{}, {makeProfileTable("profile", "", profile, key)}, {}}, Format::Markdown);
+  };
+  EXPECT_THAT(write(ProfileKey::Kernel),
+              HasSubstr("| Time (%) | Total Time (ns) | Instances | Avg (ns) | Med (ns) | Min (ns) | Max (ns) | "
+                        "StdDev (ns) | Phase   | Name    |"));
+  EXPECT_THAT(write(ProfileKey::RangeKernel),
+              ::testing::ContainsRegex("NVTX Range +. Style +. +PID . +TID . NVTX Inst . Kern Inst . Total Time .ns. . "
+                                       "Avg .ns. . Med .ns. . Min .ns. . Max .ns. . StdDev .ns. . Kernel Name"));
+}
+
 TEST(ProfileReportTest, LongNamesFit) {
   std::string name = "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_32x3_tn_align8, "
                      "cutlass::epilogue::thread::LinearCombination<float, 4>>";

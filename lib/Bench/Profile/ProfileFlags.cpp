@@ -27,8 +27,9 @@ ProfileFlags::ProfileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
       keys("profile-by", cl::desc("Tables of --profile, one for each key (default kernel):"), cl::CommaSeparated,
            cl::cat(category), cl::sub(subcommand)),
       columns("profile-columns",
-              cl::desc("Columns of the tables of --profile, in this order, instead of those that fit 120 characters; "
-                       "all adds nsys' Med and StdDev, and a name that is unknown lists the known ones"),
+              cl::desc("Columns of the tables of --profile, in this order, instead of those that fit 120 characters "
+                       "in the table format; all adds nsys' Med and StdDev, and a name that is unknown lists the known "
+                       "ones"),
               cl::value_desc("name,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
       largest("largest", cl::desc("Maximum number of rows of each table of --profile (default all)"),
               cl::value_desc("number"), cl::init(0), cl::cat(category), cl::sub(subcommand)),

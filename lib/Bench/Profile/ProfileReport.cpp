@@ -86,10 +86,10 @@ static std::vector<Column<RunProfile::Row>> getColumns() {
           {"Total Time (ns)", "total_ns", getInteger(&SpanSummary::total)},
           {"Instances", "instances", getInteger(&SpanSummary::instances)},
           {"Avg (ns)", "avg_ns", getNumber(&SpanSummary::average)},
-          {"Med (ns)", "med_ns", getNumber(&SpanSummary::median), Show::OnRequest},
+          {"Med (ns)", "med_ns", getNumber(&SpanSummary::median), Show::Wide},
           {"Min (ns)", "min_ns", getInteger(&SpanSummary::shortest)},
           {"Max (ns)", "max_ns", getInteger(&SpanSummary::longest)},
-          {"StdDev (ns)", "stddev_ns", getNumber(&SpanSummary::standard_deviation), Show::OnRequest},
+          {"StdDev (ns)", "stddev_ns", getNumber(&SpanSummary::standard_deviation), Show::Wide},
           {"Phase", "phase", [](const Row &row) { return Cell(row.phase); }},
           {"Name", "name", [](const Row &row) { return Cell(row.name); }, Show::Text}};
 }
@@ -152,17 +152,17 @@ static std::vector<Column<RangeKernelRow>> getRangeKernelColumns() {
   };
   auto getProcess = [](const Row &) { return Cell::integer(llvm::sys::Process::getProcessId()); };
   return {{"NVTX Range", "nvtx_range", [](const Row &row) { return Cell(row.range); }},
-          {"Style", "style", [](const Row &) { return Cell(llvm::StringRef("PushPop")); }, Show::OnRequest},
-          {"PID", "pid", getProcess, Show::OnRequest},
-          {"TID", "tid", getProcess, Show::OnRequest},
+          {"Style", "style", [](const Row &) { return Cell(llvm::StringRef("PushPop")); }, Show::Wide},
+          {"PID", "pid", getProcess, Show::Wide},
+          {"TID", "tid", getProcess, Show::Wide},
           {"NVTX Inst", "nvtx_instances", [](const Row &row) { return Cell::integer(row.rangeInstances); }},
           {"Kern Inst", "instances", getInteger(&SpanSummary::instances)},
           {"Total Time (ns)", "total_ns", getInteger(&SpanSummary::total)},
           {"Avg (ns)", "avg_ns", getNumber(&SpanSummary::average)},
-          {"Med (ns)", "med_ns", getNumber(&SpanSummary::median), Show::OnRequest},
-          {"Min (ns)", "min_ns", getInteger(&SpanSummary::shortest), Show::OnRequest},
-          {"Max (ns)", "max_ns", getInteger(&SpanSummary::longest), Show::OnRequest},
-          {"StdDev (ns)", "stddev_ns", getNumber(&SpanSummary::standard_deviation), Show::OnRequest},
+          {"Med (ns)", "med_ns", getNumber(&SpanSummary::median), Show::Wide},
+          {"Min (ns)", "min_ns", getInteger(&SpanSummary::shortest), Show::Wide},
+          {"Max (ns)", "max_ns", getInteger(&SpanSummary::longest), Show::Wide},
+          {"StdDev (ns)", "stddev_ns", getNumber(&SpanSummary::standard_deviation), Show::Wide},
           {"Kernel Name", "name", [](const Row &row) { return Cell(row.kernel); }, Show::Text}};
 }
 

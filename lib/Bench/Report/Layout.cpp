@@ -83,23 +83,23 @@ public:
     block.columns.push_back(column);
     block.widths.push_back(getColumnWidth(table, column));
   }
-  size_t getLineWidth() const {
-    return std::accumulate(block.widths.begin(), block.widths.end(), line.frame) +
-           line.separator * (block.widths.size() - 1);
+  /// Adds a column whose text may take at most a part of the line.
+  void addNarrow(size_t column) {
+    add(column);
+    block.widths.back() = std::min(block.widths.back(), 2 * kLeastText);
   }
   bool hasSpaceFor(size_t column) const {
     size_t wanted = getColumnWidth(table, column);
     if (isText(column))
       wanted = std::min(wanted, kLeastText);
-    return getLineWidth() + line.separator + wanted <= kPageWidth;
+    return !line.limit || getLineWidth() + line.separator + wanted <= *line.limit;
   }
-  Layout::Block take() { return std::move(block); }
   /// Narrows columns whose text can be broken if the line is too wide.
   Layout::Block finish() {
     for (auto [column, width] : llvm::zip_equal(block.columns, block.widths)) {
       size_t all = getLineWidth();
-      if (isText(column) && all > kPageWidth)
-        width = std::max(kLeastText, all - kPageWidth < width ? width - (all - kPageWidth) : 0);
+      if (isText(column) && line.limit && all > *line.limit)
+        width = std::max(kLeastText, all - *line.limit < width ? width - (all - *line.limit) : 0);
     }
     return std::move(block);
   }
@@ -108,12 +108,55 @@ private:
   static constexpr size_t kLeastText = 24;
 
   bool isText(size_t column) const { return table.getHeads()[column].show == Show::Text; }
+  size_t getLineWidth() const {
+    return std::accumulate(block.widths.begin(), block.widths.end(), line.frame) +
+           line.separator * (block.widths.size() - 1);
+  }
 
   const Table &table;
   LineWidths line;
   Layout::Block block;
 };
 } // namespace
+
+/// Returns whether the format shows a column that is not a setting, unless columns are selected.
+static bool isResult(Show show, LineWidths line) {
+  return show == Show::Result || show == Show::Text || (show == Show::Wide && !line.limit);
+}
+
+/// Arranges the results in blocks, each of which begins with the labels. Each block has at least one result, even if
+/// the line is too narrow for it.
+static std::vector<Layout::Block> makeBlocks(const Table &table, LineWidths line, llvm::ArrayRef<size_t> labels,
+                                             llvm::ArrayRef<size_t> results,
+                                             void (BlockBuilder::*addLabel)(size_t) = &BlockBuilder::add) {
+  std::vector<Layout::Block> blocks;
+  do {
+    BlockBuilder builder(table, line);
+    for (size_t column : labels)
+      (builder.*addLabel)(column);
+    bool isFirst = true;
+    for (; !results.empty() && (isFirst || builder.hasSpaceFor(results.front())); results = results.drop_front()) {
+      builder.add(results.front());
+      isFirst = false;
+    }
+    blocks.push_back(builder.finish());
+  } while (!results.empty());
+  return blocks;
+}
+
+/// Repeats the first Text column in every block if no setting identifies the rows of a table with several blocks. A
+/// table of texts alone has no name that its other columns need.
+static std::vector<Layout::Block> makeNamedBlocks(const Table &table, LineWidths line, llvm::ArrayRef<size_t> settings,
+                                                  std::vector<size_t> results) {
+  std::vector<Layout::Block> blocks = makeBlocks(table, line, settings, results);
+  auto isText = [&](size_t column) { return table.getHeads()[column].show == Show::Text; };
+  auto name = llvm::find_if(results, isText);
+  if (blocks.size() == 1 || !settings.empty() || name == results.end() || llvm::all_of(results, isText))
+    return blocks;
+  size_t label = *name;
+  results.erase(name);
+  return makeBlocks(table, line, label, results, &BlockBuilder::addNarrow);
+}
 
 Layout cs336::bench::layOut(const Table &table, LineWidths line) {
   std::vector<size_t> settings, results, shared;
@@ -124,7 +167,7 @@ Layout cs336::bench::layOut(const Table &table, LineWidths line) {
       results.push_back(column);
     else if (head.show == Show::Setting)
       (isShared(table, column) ? shared : settings).push_back(column);
-    else if (head.show == Show::Result || head.show == Show::Text)
+    else if (isResult(head.show, line))
       results.push_back(column);
   }
   if (settings.empty() && !shared.empty()) {
@@ -137,19 +180,9 @@ Layout cs336::bench::layOut(const Table &table, LineWidths line) {
   for (size_t column : shared)
     texts.push_back(table.getHeads()[column].title + ": " + table.getRows().front()[column].text);
   layout.shared = llvm::join(texts, ", ");
-  size_t next = 0;
-  do {
-    BlockBuilder builder(table, line);
-    for (size_t column : settings)
-      builder.add(column);
-    // Each block has at least one result, even if the line is too narrow for it.
-    bool isFirst = true;
-    for (; next < results.size() && (isFirst || table.isSelected() || builder.hasSpaceFor(results[next])); ++next) {
-      builder.add(results[next]);
-      isFirst = false;
-    }
-    Layout::Block block = table.isSelected() ? builder.take() : builder.finish();
-    layout.blocks.push_back(std::move(block));
-  } while (next < results.size());
+  // Selected columns form one block of any width.
+  if (table.isSelected())
+    line.limit = std::nullopt;
+  layout.blocks = makeNamedBlocks(table, line, settings, std::move(results));
   return layout;
 }

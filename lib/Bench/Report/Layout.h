@@ -10,17 +10,22 @@
 
 #include "cs336/Bench/Report/Table.h"
 
+#include <optional>
+
 namespace cs336::bench {
 
 /// Returns the width of text in a terminal, where "µ" takes one column.
 size_t getWidth(llvm::StringRef text);
 
-/// The width that a format adds to the cells of a line.
+/// The widths of the lines of a format.
 struct LineWidths {
+  /// The width between two cells, and around all of them.
   size_t separator, frame;
+  /// The maximum width of a line. Without a limit, a table has one block, which includes its Wide columns.
+  std::optional<size_t> limit = std::nullopt;
 };
 
-/// The arrangement of a table's columns within kPageWidth.
+/// The arrangement of a table's columns within the width of a line.
 struct Layout {
   /// Columns of one block, and the widths of their cells.
   struct Block {
@@ -29,7 +34,8 @@ struct Layout {
 
   /// "batch: 4, context: 256": settings that all rows share. Empty if there are none.
   std::string shared;
-  /// Blocks below each other. Each has the settings in which rows differ. There is one block if it is not too wide.
+  /// Blocks below each other. Each has the settings in which rows differ, or else the first Text column, which names
+  /// the rows. There is one block if it is not too wide.
   std::vector<Block> blocks;
 };
 

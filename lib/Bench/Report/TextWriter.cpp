@@ -12,7 +12,7 @@ using namespace cs336::bench;
 
 namespace {
 class TextWriter : public PageWriter {
-  LineWidths getLineWidths() const override { return {/*separator=*/2, /*frame=*/0}; }
+  LineWidths getLineWidths() const override { return {/*separator=*/2, /*frame=*/0, kPageWidth}; }
 
   void writeText(llvm::StringRef text, llvm::raw_ostream &stream) const override { writeLines(text, stream); }
 

@@ -26,7 +26,8 @@ struct ProfileLayout {
   std::vector<ProfileKey> keys = {ProfileKey::Kernel};
   /// The most rows of a table.
   size_t numRows = std::numeric_limits<size_t>::max();
-  /// The keys of the columns, or {"all"}. If empty, tables have the columns that fit into 120 characters.
+  /// The keys of the columns, or {"all"}. If empty, the table format has those that fit into 120
+  /// characters, and other formats have all.
   std::vector<std::string> columns = {};
 };
 

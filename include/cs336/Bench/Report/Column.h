@@ -26,6 +26,8 @@ enum class Show {
   Result,
   /// Like Result, but the table format breaks its text into several lines if the table would be too wide.
   Text,
+  /// Like Result, but not in the table format, whose lines are short.
+  Wide,
   /// Only in CSV and JSON.
   OnRequest,
   /// Only in JSON, also with `--columns`: a list or an object.

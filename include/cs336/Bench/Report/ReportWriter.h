@@ -17,7 +17,7 @@ namespace cs336::bench {
 
 enum class Format { Table, Markdown, CSV, JSON, LaTeX, Typst, HTML };
 
-/// The maximum width of a line in tables with the default columns.
+/// The maximum width of a line in the table format with the default columns, and of a line of plain text.
 inline constexpr size_t kPageWidth = 120;
 
 /// A format of reports.
