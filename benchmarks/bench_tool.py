@@ -14,6 +14,8 @@ from requirements import require_tools
 def run(arguments: list[str]) -> tuple[object, bool, int]:
     """Return the tool's JSON, whether measurements are missing, and its exit code. Its progress goes to the terminal.
 
+    The JSON has no printed page, since records have pages of their own.
+
     The tool also prints complete measurements if it is interrupted (the code is then 128 plus the signal's number) or
     ends with an error. If it prints nothing, this function ends the program.
     """
@@ -25,4 +27,7 @@ def run(arguments: list[str]) -> tuple[object, bool, int]:
         output, _ = tool.communicate()
     if not output:
         sys.exit(f"failed: {shlex.join(command)}")
-    return json.loads(output), tool.returncode != 0, tool.returncode
+    result = json.loads(output)
+    for document in result if isinstance(result, list) else [result]:
+        document.pop("page", None)
+    return result, tool.returncode != 0, tool.returncode

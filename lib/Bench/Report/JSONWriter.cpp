@@ -7,6 +7,7 @@
 
 #include "Writers.h"
 #include "cs336/Bench/Report/ResultsSchema.h"
+#include "cs336/Bench/Report/StoredPage.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -22,6 +23,7 @@ class JSONWriter : public ReportWriter {
     document["version"] = kResultsVersion;
     document["columns"] = json::Array(llvm::map_range(table.getHeads(), describeColumn));
     document["results"] = table.getObjects();
+    document[kPageKey] = storePage(report);
     stream << llvm::formatv("{0:2}", json::Value(std::move(document))) << "\n";
   }
 };

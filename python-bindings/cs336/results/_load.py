@@ -16,8 +16,8 @@ SCHEMA = "cs336.results"
 VERSION = 2
 # The version of documents that name no schema. They do not describe their columns.
 UNNAMED_VERSION = 1
-# Members that become rows and columns of a frame, not its attributes.
-TABLE = ("schema", "results", "columns")
+# Members that become rows and columns of a frame, or print them; they are not its attributes.
+TABLE = ("schema", "results", "columns", "page")
 
 
 def load(path: str | os.PathLike[str]) -> list[pandas.DataFrame]:

@@ -44,7 +44,7 @@ struct Cell {
 
   std::string text;
   llvm::json::Value value;
-  /// The note below a table that shows the cell. CSV and JSON do not contain it.
+  /// The note below a table that shows the cell. CSV and the values of JSON do not contain it.
   std::string footnote;
 };
 

@@ -22,13 +22,13 @@ struct Listing {
 
 /// The output of a command: one or more tables. The first contains the results.
 struct Report {
-  /// The data of the whole report: the members of the JSON document beside those of its schema and "results".
+  /// The data of the whole report: the members of the JSON document beside those of its schema, "results" and "page".
   llvm::json::Object context;
-  /// Never empty. JSON contains only the first table, whose Data columns have the contents of the others.
+  /// Never empty. JSON contains the values of only the first table, whose Data columns have those of the others.
   std::vector<Table> tables;
-  /// Lines below the tables and listings; CSV and JSON do not contain them.
+  /// Lines below the tables and listings; CSV does not contain them.
   std::vector<std::string> notes;
-  /// Printed between the tables and the notes; CSV and JSON do not contain them.
+  /// Printed between the tables and the notes; CSV does not contain them.
   std::vector<Listing> listings = {};
 };
 
