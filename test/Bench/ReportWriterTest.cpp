@@ -195,6 +195,28 @@ TEST(ReportWriterTest, TablesOfAPageFollowEachOther) {
   EXPECT_THAT(text, ::testing::EndsWith("30.0\n\na note: 100 %\n  - [second]\n"));
 }
 
+TEST(ReportWriterTest, PagesShowPictures) {
+  auto draw = [](Format format) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    ReportWriter::create(format)->writePicture("plots/a-1.png", "50 % & more", stream);
+    return text;
+  };
+  EXPECT_EQ(draw(Format::Markdown), "![50 % & more](plots/a-1.png)\n");
+  EXPECT_EQ(draw(Format::HTML), "<p><img src=\"plots/a-1.png\" alt=\"50 % &amp; more\"></p>\n");
+  EXPECT_EQ(draw(Format::LaTeX), R"(\begin{figure}
+  \centering
+  \includegraphics[width=\linewidth]{plots/a-1.png}
+  \caption{50 \% \& more}
+\end{figure}
+)");
+  EXPECT_EQ(draw(Format::Typst), R"typst(#figure(
+  caption: "50 % & more",
+  image("plots/a-1.png"),
+)
+)typst");
+}
+
 TEST(ReportWriterTest, OnlyCSVHasOneTablePerFile) {
   for (Format format : {Format::Table, Format::Markdown, Format::LaTeX, Format::Typst, Format::JSON})
     EXPECT_FALSE(ReportWriter::create(format)->hasOneTablePerFile());

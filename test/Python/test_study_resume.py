@@ -26,6 +26,14 @@ REPORTS = {
     "report.typ": "#figure",
 }
 
+# The text by which each report shows a picture.
+PICTURES = {
+    "report.md": "]({})",
+    "report.html": '<img src="{}"',
+    "report.tex": "\\includegraphics[width=\\linewidth]{{{}}}",
+    "report.typ": 'image("{}"',
+}
+
 
 def start(folder: Path) -> subprocess.Popen[str]:
     """Start the series in a process group of its own."""
@@ -84,6 +92,11 @@ def test_the_series_is_plotted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     numeric = [name.removesuffix(".json") for name in read_states(folder) if not name.endswith("-dtypes.json")]
     timelines = [f"memory_profiling-{index}-plan-timeline" for index in (2, 3)]
     assert pictures == {f"{name}.{suffix}" for name in [*numeric, *timelines] for suffix in ("png", "svg")}
+    # Every report shows every picture once, by its path from the folder.
+    for report, text in PICTURES.items():
+        page = (folder / report).read_text()
+        shown = [name for name in [*numeric, *timelines] if page.count(text.format(f"plots/{name}.png")) == 1]
+        assert shown == [*numeric, *timelines], report
     # A Python without packages is named, with the command.
     python = tmp_path / "bin" / "python3"
     python.parent.mkdir()
@@ -94,3 +107,5 @@ def test_the_series_is_plotted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
     assert "note: pictures are missing: error: matplotlib is missing; 'python3 -m cs336.results plot " in errors
+    for report, text in PICTURES.items():
+        assert text.format("plots/")[:-1] not in (folder / report).read_text(), report

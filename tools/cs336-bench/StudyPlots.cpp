@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -44,22 +45,39 @@ static std::vector<std::string> makeEnvironment(StringRef package) {
   return variables;
 }
 
-static std::string getLastLine(StringRef file) {
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> text = llvm::MemoryBuffer::getFile(file);
-  if (!text)
-    return "";
-  StringRef lines = (*text)->getBuffer().rtrim();
-  return lines.rsplit('\n').second.empty() ? lines.str() : lines.rsplit('\n').second.str();
-}
+namespace {
+/// A temporary file for what a process prints.
+class PrintedLines {
+public:
+  PrintedLines() : error(llvm::sys::fs::createTemporaryFile("cs336-plots", "txt", path)), remover(path) {}
 
-absl::Status cs336::bench::drawPlots(StringRef program, StringRef folder, StringRef pictures) {
+  std::error_code getError() const { return error; }
+  StringRef getPath() const { return path; }
+  std::vector<std::string> read() const {
+    std::vector<std::string> lines;
+    if (llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> text = llvm::MemoryBuffer::getFile(path))
+      for (StringRef line : llvm::split((*text)->getBuffer(), '\n'))
+        if (!line.empty())
+          lines.push_back(line.str());
+    return lines;
+  }
+
+private:
+  llvm::SmallString<128> path;
+  std::error_code error;
+  llvm::FileRemover remover;
+};
+} // namespace
+
+absl::StatusOr<std::vector<std::string>> cs336::bench::drawPlots(StringRef program, StringRef folder,
+                                                                 StringRef pictures) {
   llvm::ErrorOr<std::string> python = llvm::sys::findProgramByName(kPython);
   if (!python)
     return absl::UnavailableError(absl::StrCat(kPython.str(), " is not on PATH"));
-  llvm::SmallString<128> errors;
-  if (std::error_code error = llvm::sys::fs::createTemporaryFile("cs336-plots", "txt", errors))
-    return absl::UnavailableError(absl::StrCat("a temporary file cannot be made: ", error.message()));
-  llvm::FileRemover remover(errors);
+  PrintedLines names, errors;
+  for (const PrintedLines *file : {&names, &errors})
+    if (file->getError())
+      return absl::UnavailableError(absl::StrCat("a temporary file cannot be made: ", file->getError().message()));
 
   llvm::SmallString<128> package(llvm::sys::path::parent_path(program));
   llvm::sys::path::append(package, "..", "python");
@@ -67,9 +85,10 @@ absl::Status cs336::bench::drawPlots(StringRef program, StringRef folder, String
   llvm::SmallVector<StringRef> environment(variables.begin(), variables.end());
   StringRef arguments[] = {*python, "-m", kModule, "plot", folder, "--output", pictures};
   std::string message;
-  int code = llvm::sys::ExecuteAndWait(*python, arguments, llvm::ArrayRef(environment), {std::nullopt, "", errors}, 0,
-                                       0, &message);
+  int code = llvm::sys::ExecuteAndWait(*python, arguments, llvm::ArrayRef(environment),
+                                       {std::nullopt, names.getPath(), errors.getPath()}, 0, 0, &message);
   if (code == 0)
-    return absl::OkStatus();
-  return absl::UnavailableError(message.empty() ? getLastLine(errors) : message);
+    return names.read();
+  std::vector<std::string> lines = errors.read();
+  return absl::UnavailableError(!message.empty() || lines.empty() ? message : lines.back());
 }

@@ -10,9 +10,10 @@
 
 #include "llvm/ADT/StringRef.h"
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 #include <string>
+#include <vector>
 
 namespace cs336::bench {
 
@@ -20,9 +21,10 @@ namespace cs336::bench {
 std::string describePlotCommand(llvm::StringRef folder, llvm::StringRef pictures);
 
 /// Runs this command with the python3 on PATH. It also finds the package cs336 beside the tool `program`: in
-/// bin/../python. Returns UNAVAILABLE with the last line of what it printed if it fails, for example because a package
-/// is missing.
-absl::Status drawPlots(llvm::StringRef program, llvm::StringRef folder, llvm::StringRef pictures);
+/// bin/../python. Returns the paths of the pictures that it wrote. Returns UNAVAILABLE with the last line of what it
+/// printed if it fails, for example because a package is missing.
+absl::StatusOr<std::vector<std::string>> drawPlots(llvm::StringRef program, llvm::StringRef folder,
+                                                   llvm::StringRef pictures);
 
 } // namespace cs336::bench
 

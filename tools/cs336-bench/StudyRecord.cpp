@@ -8,6 +8,7 @@
 #include "StudyRecord.h"
 
 #include "cs336/Bench/Report/ResultsSchema.h"
+#include "cs336/Bench/Report/StoredPage.h"
 #include "cs336/Support/ReadJSON.h"
 #include "cs336/Support/WriteOutput.h"
 #include "llvm/ADT/STLExtras.h"
@@ -45,7 +46,7 @@ static std::optional<json::Object> readObject(llvm::StringRef path, llvm::String
 
 std::optional<json::Object> cs336::bench::readDocument(llvm::StringRef path) {
   std::optional<json::Object> document = readObject(path, kResultsSchema);
-  if (!document || !document->getArray("columns") || !document->getArray("results"))
+  if (!document || !document->getArray("results") || !document->get(kPageKey))
     return std::nullopt;
   return document;
 }

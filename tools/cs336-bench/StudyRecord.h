@@ -59,7 +59,7 @@ private:
   std::vector<StudyEntry> earlier;
 };
 
-/// Returns the results document in the file, or nullopt if the file has none.
+/// Returns the results document in the file, or nullopt if the file has none, or the document has no page.
 std::optional<llvm::json::Object> readDocument(llvm::StringRef path);
 
 } // namespace cs336::bench

@@ -10,15 +10,15 @@
 
 #include "Studies.h"
 #include "StudyRecord.h"
-#include "cs336/Bench/Command/Command.h"
+#include "llvm/ADT/ArrayRef.h"
 
 namespace cs336::bench {
 
-/// Writes report.md, report.html, report.tex and report.typ into the folder, from the record's documents: what became
-/// of each command, then the results of each, and the tables within them. Each file is written completely or not at
-/// all. Returns UNAVAILABLE if one cannot be written.
+/// Writes report.md, report.html, report.tex and report.typ into the folder: what became of each command, then the page
+/// of each document, and those of the `pictures` that show it. The paths of pictures are relative to the folder. Each
+/// file is written completely or not at all. Returns UNAVAILABLE if one cannot be written.
 absl::Status writeStudyReport(llvm::StringRef folder, llvm::ArrayRef<StudyEntry> entries,
-                              llvm::ArrayRef<Command *> commands, Edition edition);
+                              llvm::ArrayRef<std::string> pictures, Edition edition);
 
 } // namespace cs336::bench
 

@@ -17,6 +17,7 @@
 #include "cs336/Support/BuildId.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include "absl/strings/str_cat.h"
@@ -24,6 +25,9 @@
 using namespace cs336;
 using namespace cs336::bench;
 using State = StudyEntry::State;
+
+/// The folder of the pictures, within the folder of the series.
+static constexpr llvm::StringLiteral kPictures = "plots";
 
 StudySeries::StudySeries(std::string program, llvm::ArrayRef<Command *> commands, llvm::StringRef folder)
     : program(std::move(program)), commands(commands.begin(), commands.end()), folder(folder.str()) {}
@@ -73,8 +77,21 @@ void StudySeries::runTask(const Task &task, StudyEntry &entry) const {
                                         : State::Failed;
 }
 
-absl::Status StudySeries::summarize(const StudyArguments &arguments) const {
-  absl::Status status = writeStudyReport(folder, entries, commands, arguments.getEdition());
+std::vector<std::string> StudySeries::draw() const {
+  std::string path = StudyRecord(folder).getPath(kPictures);
+  absl::StatusOr<std::vector<std::string>> drawn = drawPlots(program, folder, path);
+  if (!drawn.ok()) {
+    llvm::errs() << "note: pictures are missing: " << std::string(drawn.status().message()) << "; '"
+                 << describePlotCommand(folder, path) << "' draws them\n";
+    return {};
+  }
+  std::vector<std::string> pictures;
+  for (const std::string &picture : *drawn)
+    pictures.push_back((kPictures + "/" + llvm::sys::path::filename(picture)).str());
+  return pictures;
+}
+
+absl::Status StudySeries::summarize() const {
   auto count = [&](State state) {
     return static_cast<size_t>(llvm::count_if(entries, [&](const StudyEntry &entry) { return entry.state == state; }));
   };
@@ -82,8 +99,6 @@ absl::Status StudySeries::summarize(const StudyArguments &arguments) const {
     return describeEarlyEnd(checkInterruption(),
                             count(State::Complete) + count(State::PeerMissing) + count(State::LeftOut), entries.size(),
                             "commands are not complete; the same command goes on with them");
-  if (!status.ok())
-    return status;
   if (size_t failed = count(State::Failed))
     return absl::InternalError(absl::StrCat(
         failed, " of ", entries.size(), " commands failed: ", StudyRecord(folder).getPath("report.md"), " lists them"));
@@ -116,18 +131,15 @@ absl::Status StudySeries::run(const StudyArguments &arguments) {
     if (getInterruption() != 0)
       break;
   }
-  absl::Status status = summarize(arguments);
-  if (!written.ok())
-    return written;
+  std::vector<std::string> pictures = getInterruption() == 0 ? draw() : std::vector<std::string>();
+  absl::Status reported = writeStudyReport(folder, entries, pictures, arguments.getEdition());
+  absl::Status status = summarize();
+  for (const absl::Status &failure : {written, reported})
+    if (!failure.ok() && getInterruption() == 0)
+      return failure;
   if (!status.ok() && !isPeerMissing(status))
     return status;
-  std::string pictures = record.getPath("plots"), next = record.getPath("report.md");
-  next += ", report.html, report.tex and report.typ show all";
-  if (absl::Status drawn = drawPlots(program, folder, pictures); drawn.ok())
-    next += "; " + pictures + " has pictures";
-  else
-    llvm::errs() << "note: pictures are missing: " << std::string(drawn.message()) << "; '"
-                 << describePlotCommand(folder, pictures) << "' draws them\n";
-  llvm::errs() << "next: " << next << "\n";
+  llvm::errs() << "next: " << record.getPath("report.md") << ", report.html, report.tex and report.typ show all"
+               << (pictures.empty() ? "" : "; " + record.getPath(kPictures) + " has pictures") << "\n";
   return status;
 }

@@ -37,7 +37,10 @@ private:
   /// Lists the commands in `tasks` and `entries`.
   void list(const StudyArguments &arguments);
   void runTask(const Task &task, StudyEntry &entry) const;
-  absl::Status summarize(const StudyArguments &arguments) const;
+  /// Draws all results. Returns the paths of the pictures, relative to the folder; none, after a note, if that fails.
+  std::vector<std::string> draw() const;
+  /// Returns the status of the series.
+  absl::Status summarize() const;
 
   std::string program;
   std::vector<Command *> commands;

@@ -26,6 +26,10 @@ class HTMLWriter : public PageWriter {
     stream << "<h" << level << ">" << escape(text) << "</h" << level << ">\n";
   }
 
+  void writePicture(llvm::StringRef path, llvm::StringRef title, llvm::raw_ostream &stream) const override {
+    stream << "<p><img src=\"" << escape(path) << "\" alt=\"" << escape(title) << "\"></p>\n";
+  }
+
   void writeText(llvm::StringRef text, llvm::raw_ostream &stream) const override {
     llvm::SmallVector<llvm::StringRef> lines;
     text.split(lines, '\n');

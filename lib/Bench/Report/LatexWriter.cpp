@@ -57,6 +57,12 @@ class LatexWriter : public PageWriter {
     stream << (level == 1 ? "\\section{" : "\\subsection{") << escape(text) << "}\n\n";
   }
 
+  /// Requires the package graphicx.
+  void writePicture(llvm::StringRef path, llvm::StringRef title, llvm::raw_ostream &stream) const override {
+    stream << "\\begin{figure}\n  \\centering\n  \\includegraphics[width=\\linewidth]{" << path << "}\n  \\caption{"
+           << escape(title) << "}\n\\end{figure}\n";
+  }
+
   void writeText(llvm::StringRef text, llvm::raw_ostream &stream) const override {
     llvm::SmallVector<llvm::StringRef> lines;
     text.split(lines, '\n');

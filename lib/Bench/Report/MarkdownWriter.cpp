@@ -26,6 +26,10 @@ class MarkdownWriter : public PageWriter {
     stream << std::string(level, '#') << " " << text << "\n\n";
   }
 
+  void writePicture(llvm::StringRef path, llvm::StringRef title, llvm::raw_ostream &stream) const override {
+    stream << "![" << title << "](" << path << ")\n";
+  }
+
   void writeText(llvm::StringRef text, llvm::raw_ostream &stream) const override { writeLines(text, stream); }
 
   void writeListing(const Listing &listing, llvm::raw_ostream &stream) const override {

@@ -33,6 +33,10 @@ class TypstWriter : public PageWriter {
     stream << "#heading(level: " << level << ", " << quote(text) << ")\n\n";
   }
 
+  void writePicture(llvm::StringRef path, llvm::StringRef title, llvm::raw_ostream &stream) const override {
+    stream << "#figure(\n  caption: " << quote(title) << ",\n  image(" << quote(path) << "),\n)\n";
+  }
+
   void writeText(llvm::StringRef text, llvm::raw_ostream &stream) const override {
     llvm::SmallVector<llvm::StringRef> lines;
     text.split(lines, '\n');

@@ -29,6 +29,8 @@ public:
   virtual void write(const Report &report, llvm::raw_ostream &stream) const = 0;
   /// Writes a heading, of level 1 or 2, above reports that share a page. CSV and JSON have no headings.
   virtual void writeHeading(llvm::StringRef text, int level, llvm::raw_ostream &stream) const {}
+  /// Writes the picture in a file, whose path is relative to the page. CSV and JSON have no pictures.
+  virtual void writePicture(llvm::StringRef path, llvm::StringRef title, llvm::raw_ostream &stream) const {}
   /// Returns whether each table of a report is written to a separate file, because a file has one header.
   virtual bool hasOneTablePerFile() const { return false; }
 };
