@@ -101,6 +101,7 @@ const std::vector<Study> &cs336::bench::getStudies() {
           {"fusion", "none,all"},
           {"profile", ""},
           {"profile-by", "kernel,range,range-kernel"},
+          {"profile-columns", "all"},
           {"largest", "15"},
           {"no-mfu", ""}},
          {{"size", "small"},
