@@ -7,7 +7,11 @@
 
 #include "cs336/Support/ByteSize.h"
 
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
 
 using namespace cs336;
 
@@ -27,6 +31,31 @@ std::optional<int64_t> cs336::parseBytes(llvm::StringRef text) {
   if (text.trim().getAsDouble(number) || !(number * unit >= 1) || number * unit > 9e18)
     return std::nullopt;
   return static_cast<int64_t>(number * unit);
+}
+
+std::string cs336::formatFlagBytes(int64_t bytes) {
+  static constexpr std::pair<llvm::StringLiteral, double> kUnits[] = {
+      {"GiB", 1073741824.0}, {"GB", 1e9}, {"MiB", 1048576.0}, {"MB", 1e6}};
+  constexpr int kMostDigits = 3;
+  auto amount = static_cast<double>(bytes);
+  auto print = [](double number, int digits, llvm::StringRef suffix) {
+    std::string text;
+    llvm::raw_string_ostream(text) << llvm::format("%.*f", digits, number) << suffix;
+    return text;
+  };
+  std::string shortest;
+  for (int digits = 0; digits <= kMostDigits; ++digits)
+    for (const auto &[suffix, unit] : kUnits) {
+      std::string text = print(amount / unit, digits, suffix);
+      if (parseBytes(text) == bytes && (shortest.empty() || text.size() < shortest.size()))
+        shortest = std::move(text);
+    }
+  if (!shortest.empty())
+    return shortest;
+  for (const auto &[suffix, unit] : kUnits)
+    if (amount >= unit)
+      return print(std::floor(amount / unit * 1e3) / 1e3, kMostDigits, suffix);
+  return std::to_string(bytes);
 }
 
 std::string cs336::formatBytes(uint64_t bytes) {

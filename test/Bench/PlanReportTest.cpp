@@ -8,6 +8,7 @@
 #include "cs336/Bench/Plan/PlanReport.h"
 
 #include "LineWidths.h"
+#include "cs336/Support/ByteSize.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -90,6 +91,28 @@ TEST(PlanReportTest, SweepTablesHaveAllPlans) {
   EXPECT_THAT(text, ::testing::ContainsRegex("256 +10.0 +50331648.0 +48 +1048576.0 +400.0"));
   EXPECT_THAT(text, ::testing::ContainsRegex("512 +20.0 *\n"));
   EXPECT_THAT(text, ::testing::ContainsRegex("1048576.0 +2.1% +128x65536x25600xf32 +layers.0.ffn.w13"));
+}
+
+TEST(PlanReportTest, SizesOfFlagsAreReadBack) {
+  // The shortest text of the same number of bytes.
+  for (const char *size : {"30.4GiB", "40GiB", "1.5GiB", "2GB", "79.65GiB", "125MB", "1.5MB", "25MiB"})
+    EXPECT_EQ(formatFlagBytes(*parseBytes(size)), size);
+  // Otherwise at most 0.1 % less.
+  for (int64_t bytes : {int64_t{1234567}, int64_t{32641751441}, (int64_t{1} << 40) - 1, int64_t{999}}) {
+    std::string text = formatFlagBytes(bytes);
+    EXPECT_LE(text.size(), 11u);
+    EXPECT_LE(*parseBytes(text), bytes) << text;
+    EXPECT_GE(static_cast<double>(*parseBytes(text)), 0.999 * static_cast<double>(bytes)) << text;
+  }
+}
+
+TEST(PlanReportTest, ALimitThatNothingMeetsNamesTheLeast) {
+  PlanRow row = makeRow("tiny", Fusion::All);
+  row.limitBytes = 1;
+  row.waysToFit.least = WayToFit{"--batch-size 1", int64_t{30} << 20, 1e-6};
+  EXPECT_THAT(describeFit(row), HasSubstr("suffices\nthe least planned total is 30.0 MiB: --batch-size 1"));
+  row.waysToFit.ways = {*row.waysToFit.least};
+  EXPECT_THAT(describeFit(row), ::testing::Not(HasSubstr("least planned")));
 }
 
 TEST(PlanReportTest, TheWidestDefaultTablesFit) {

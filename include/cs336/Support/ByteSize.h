@@ -20,6 +20,10 @@ namespace cs336 {
 /// least one byte.
 std::optional<int64_t> parseBytes(llvm::StringRef text);
 
+/// Returns the size as a value of flags, with at most three digits after the point: "30.4GiB". parseBytes reads it as
+/// `bytes`, or as up to 0.1 % less if `bytes` is not such a number.
+std::string formatFlagBytes(int64_t bytes);
+
 /// "139.8 GiB", "12.0 MiB".
 std::string formatBytes(uint64_t bytes);
 

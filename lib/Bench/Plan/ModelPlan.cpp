@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/Driver/Compile/MemoryBudget.h"
+#include "cs336/Support/ByteSize.h"
 #include "cs336/Target/Executable/EmitExecutable.h"
 
 #include "absl/strings/str_cat.h"
@@ -95,7 +96,7 @@ public:
   WaysToFit take() { return std::move(found); }
 
 private:
-  absl::StatusOr<WayToFit> plan(const ModelDescription &variant, StringRef pipeline, StringRef flags) const;
+  absl::StatusOr<WayToFit> plan(const ModelDescription &variant, StringRef pipeline, StringRef flags);
   bool fits(const WayToFit &way) const { return way.totalBytes <= limit; }
 
   const ModelDescription &description;
@@ -106,7 +107,7 @@ private:
 };
 } // namespace
 
-absl::StatusOr<WayToFit> FitSearch::plan(const ModelDescription &variant, StringRef pipeline, StringRef flags) const {
+absl::StatusOr<WayToFit> FitSearch::plan(const ModelDescription &variant, StringRef pipeline, StringRef flags) {
   CompileOptions own = options;
   own.dumpDir.clear();
   own.passStatistics = nullptr;
@@ -114,7 +115,10 @@ absl::StatusOr<WayToFit> FitSearch::plan(const ModelDescription &variant, String
   absl::StatusOr<ModelPlan> plan = planModel(variant, own, [](StringRef) {}, device);
   if (!plan.ok())
     return plan.status();
-  return WayToFit{flags.str(), plan->getTotalBytes(), plan->getSecondsPerToken(variant)};
+  WayToFit way{flags.str(), plan->getTotalBytes(), plan->getSecondsPerToken(variant)};
+  if (!found.least || way.totalBytes < found.least->totalBytes)
+    found.least = way;
+  return way;
 }
 
 /// Adds the lowest fusion level that fits, with unchanged types and with bfloat16.
@@ -147,29 +151,24 @@ absl::Status FitSearch::addCompilation(const PipelineOptions &pipeline) {
   return absl::OkStatus();
 }
 
-/// Prints a size such as "40GiB", or "1000000" if it is not a whole number of MiB.
-static std::string printSize(int64_t bytes) {
-  constexpr int64_t kGibi = int64_t{1} << 30, kMebi = int64_t{1} << 20;
-  if (bytes % kGibi == 0)
-    return absl::StrCat(bytes / kGibi, "GiB");
-  return bytes % kMebi == 0 ? absl::StrCat(bytes / kMebi, "MiB") : absl::StrCat(bytes);
-}
-
 absl::Status FitSearch::addBudget(const PipelineOptions &pipeline) {
   bool isChosen = pipeline.checkpoint != 0 || pipeline.selectiveCheckpoint != 0 || !pipeline.memoryBudget.empty();
   if (isChosen || !hasBackward(description.mode))
     return absl::OkStatus();
+  // The plan is that of the printed budget.
+  std::string budgetFlag = formatFlagBytes(limit);
+  int64_t budget = *parseBytes(budgetFlag);
   FailureOr<Recomputation> recomputation = failure();
   absl::Status status = withModelIR(
       description, [](StringRef) {},
       [&](ModuleOp module) {
-        recomputation = findRecomputation(module, options, limit);
+        recomputation = findRecomputation(module, options, budget);
         return success(succeeded(recomputation));
       });
-  if (!status.ok() || recomputation->bytes > limit)
+  if (!status.ok() || recomputation->bytes > budget)
     return status;
   absl::StatusOr<WayToFit> way = plan(description, absl::StrCat("selective-checkpoint=", recomputation->share),
-                                      absl::StrCat("--memory-budget ", printSize(limit)));
+                                      absl::StrCat("--memory-budget ", budgetFlag));
   if (!way.ok())
     return way.status();
   found.ways.push_back(*std::move(way));

@@ -59,6 +59,9 @@ std::string cs336::bench::describeFit(const PlanRow &row) {
     if (now > 0)
       text += llvm::formatv(", {0:f2} times the predicted time per token", way.secondsPerToken / now);
   }
+  if (ways.ways.empty() && ways.least)
+    text +=
+        llvm::formatv("\nthe least planned total is {0}: {1}", formatBytes(ways.least->totalBytes), ways.least->flags);
   if (ways.leastRecomputation)
     text += llvm::formatv("\nno recomputation would: {0}, the best, needs {1}", ways.leastRecomputation->flags,
                           formatBytes(ways.leastRecomputation->totalBytes));

@@ -71,6 +71,8 @@ struct WaysToFit {
   std::vector<WayToFit> ways;
   /// If recomputation is possible but no size of blocks fits: the variant with the least memory.
   std::optional<WayToFit> leastRecomputation;
+  /// The change with the least memory of all that were planned, whether it fits or not. Absent if none was planned.
+  std::optional<WayToFit> least;
 };
 
 /// Finds changes that bring the model below `limit`. It plans each of them: more fusion, lower types, both, the least
