@@ -56,7 +56,8 @@ static absl::Status writeFile(llvm::StringRef flag, llvm::StringRef file,
   });
   if (!error)
     return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(flag.str(), ": ", llvm::toString(std::move(error))));
+  return absl::UnavailableError(
+      absl::StrCat(flag.str(), ": cannot write '", file.str(), "': ", llvm::toString(std::move(error))));
 }
 
 absl::Status TimelineFiles::write(const MemoryTimeline &memory, llvm::json::Object context) const {
