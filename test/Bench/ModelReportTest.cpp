@@ -278,15 +278,36 @@ TEST(ModelReportTest, ClocksOfProfiledStepsAreCompared) {
                         "(96.0 %)"));
 }
 
-TEST(ModelReportTest, OverheadIsRelativeToStepsOfTheSameSession) {
+/// Returns the note on the overhead of profiling in one line.
+std::string describeOverhead(std::vector<double> profiled, std::vector<double> unprofiled) {
   Measurement measurement = measureGPU();
   measurement.profile = makeProfile({750, 4'500'000, 300'000, 4'800'000});
-  measurement.profiledMilliseconds = {1.5, 1.5, 2.0};
-  measurement.unprofiledMilliseconds = {1.6, 1.2, 1.0};
-  EXPECT_THAT(printOne(measurement, Format::Table),
-              HasSubstr("overhead of profiling: 25.0 % of a step, 1.500 ms with the profiler, 1.200 ms without it "
-                        "(medians of one session)"));
+  measurement.profiledMilliseconds = std::move(profiled);
+  measurement.unprofiledMilliseconds = std::move(unprofiled);
+  std::vector<ModelRow> rows;
+  rows.push_back(makeRow(std::move(measurement)));
+  return makeModelReport(rows, {}, /*perStep=*/false).notes.back();
+}
+
+TEST(ModelReportTest, OverheadIsRelativeToStepsOfTheSameSession) {
+  EXPECT_EQ(describeOverhead({1.5, 1.5, 1.6}, {1.2, 1.2, 1.3}),
+            "overhead of profiling: 25.0 % of a step, from 20.0 % to 29.2 % by the quartiles; 1.500 ms with the "
+            "profiler, 1.200 ms without it (medians of one session)");
+  Measurement measurement = measureGPU();
+  measurement.profile = makeProfile({750, 4'500'000, 300'000, 4'800'000});
+  measurement.profiledMilliseconds = {1.5, 1.5, 1.6};
+  measurement.unprofiledMilliseconds = {1.2, 1.2, 1.3};
   EXPECT_NEAR(*getResult(std::move(measurement)).getNumber("profiled_over_step"), 1.25, 1e-9);
+}
+
+TEST(ModelReportTest, OverheadBelowTheNoiseIsCalledThat) {
+  EXPECT_THAT(describeOverhead({1.1, 0.9, 1.3}, {1.2, 1.0, 1.4}),
+              HasSubstr("overhead of profiling: within the noise, from -23.1 % to 9.1 % of a step by the quartiles; "));
+  EXPECT_THAT(describeOverhead({1.1, 1.2}, {1.2, 1.2}),
+              HasSubstr("overhead of profiling: -4.2 % of a step, and fewer than 3 steps do not show the noise; "));
+  // A profiler that shortens steps is another surprise than noise.
+  EXPECT_THAT(describeOverhead({0.9, 0.9, 0.9}, {1.0, 1.0, 1.0}),
+              HasSubstr("overhead of profiling: -10.0 % of a step, from -10.0 % to -10.0 % by the quartiles; "));
 }
 
 TEST(ModelReportTest, MemoryBeyondThePlanHasParts) {

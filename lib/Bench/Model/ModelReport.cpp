@@ -19,6 +19,7 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 using namespace cs336;
@@ -262,10 +263,24 @@ static std::optional<Ranged> getProfiledOverStep(const Measurement &measurement)
   return divide(getRangedMedian(measurement.profiledMilliseconds), getRangedMedian(measurement.unprofiledMilliseconds));
 }
 
+/// Returns the change of a step's time as a percentage of the time without the profiler, or a statement that it is
+/// smaller than the noise of the steps.
+static std::string describeChange(const Ranged &profiledOverStep) {
+  auto getPercent = [](double ratio) { return 100 * (ratio - 1); };
+  auto [value, low, high] = profiledOverStep;
+  if (!std::isfinite(low) || !std::isfinite(high))
+    return llvm::formatv("{0:f1} % of a step, and fewer than {1} steps do not show the noise", getPercent(value),
+                         Ranged::kFewestSamples);
+  std::string interval = llvm::formatv("from {0:f1} % to {1:f1} %", getPercent(low), getPercent(high));
+  if (low <= 1 && high >= 1)
+    return "within the noise, " + interval + " of a step by the quartiles";
+  return llvm::formatv("{0:f1} % of a step, {1} by the quartiles", getPercent(value), interval);
+}
+
 static std::string describeOverhead(const Measurement &measurement) {
-  return llvm::formatv("overhead of profiling: {0:f1} % of a step, {1:f3} ms with the profiler, {2:f3} ms without it "
-                       "(medians of one session)",
-                       100 * (getProfiledOverStep(measurement)->value - 1),
+  return llvm::formatv("overhead of profiling: {0}; {1:f3} ms with the profiler, {2:f3} ms without it (medians of one "
+                       "session)",
+                       describeChange(*getProfiledOverStep(measurement)),
                        computeStatistics(measurement.profiledMilliseconds).median,
                        computeStatistics(measurement.unprofiledMilliseconds).median);
 }
