@@ -265,7 +265,57 @@ TEST(ModelReportTest, ProfilesStandSideBySide) {
   EXPECT_EQ(result.getNumber("softmax_ms"), 2);
   EXPECT_EQ(result.getNumber("softmax_over_matmuls"), 2);
   EXPECT_EQ(*result.get("values_ms"), nullptr);
-  EXPECT_EQ(result.getArray("profile_phases")->size(), 2u);
+}
+
+TEST(ModelReportTest, JSONHasProfilesByEveryKey) {
+  json::Object result = getResult(measureAttention());
+  const json::Array &phases = *result.getArray("profile_phases");
+  ASSERT_EQ(phases.size(), 2u);
+  EXPECT_EQ(phases[0].getAsObject()->getNumber("kernels_ms"), 3);
+  EXPECT_EQ(phases[0].getAsObject()->getInteger("total_ns"), 6'000'000);
+  EXPECT_EQ(phases[1].getAsObject()->getString("phase"), "optimizer");
+  EXPECT_EQ(phases[1].getAsObject()->getInteger("instances"), 2);
+  auto getNames = [&](const char *key, const char *member) {
+    std::vector<std::string> names;
+    for (const json::Value &row : *result.getArray(key))
+      names.push_back(row.getAsObject()->getString(member)->str());
+    return names;
+  };
+  using ::testing::UnorderedElementsAre;
+  EXPECT_THAT(getNames("profile", "name"), UnorderedElementsAre("gemm_scores", "softmax_12ab", "adamw_12ab"));
+  EXPECT_THAT(getNames("profile_ranges", "name"), UnorderedElementsAre("scores", "softmax", "optimizer"));
+  EXPECT_THAT(getNames("profile_layers", "name"), UnorderedElementsAre("layers.0", "optimizer"));
+  EXPECT_THAT(getNames("profile_operations", "name"),
+              UnorderedElementsAre("layers.*.attn.scores", "layers.*.attn.softmax", ""));
+  EXPECT_THAT(getNames("profile_range_kernels", "nvtx_range"),
+              UnorderedElementsAre(":forward/scores", ":forward/softmax", ":optimizer"));
+  EXPECT_EQ(result.getArray("profile_kinds")->size(), 3u);
+  EXPECT_EQ(result.getArray("profile_commands")->size(), 2u); // Two phases: these commands have no names.
+  EXPECT_EQ(*result.get("profile_roofline"), nullptr);
+  EXPECT_EQ(*result.get("profile_ceilings"), nullptr);
+}
+
+TEST(ModelReportTest, JSONHasTheRooflineWithItsCeilings) {
+  std::vector<ModelRow> rows;
+  rows.push_back(makeRow(measureAttention()));
+  runtime::TracedCommand &gemm = rows.front().measurement.profile->trace.commands.front();
+  gemm.name = "gemm_scores";
+  gemm.arithmetic = "bf16";
+  gemm.flops = 1e9;
+  gemm.bytes = 1e6;
+  rows.front().ceilings = Ceilings{.bytesPerSecond = 4e12, .flopsPerSecond = {{"bf16", 8e14}}};
+  json::Value document = llvm::cantFail(json::parse(print(rows, Format::JSON)));
+  const json::Object &result = *(*document.getAsObject()->getArray("results"))[0].getAsObject();
+  ASSERT_EQ(result.getArray("profile_roofline")->size(), 1u);
+  const json::Object &row = *(*result.getArray("profile_roofline"))[0].getAsObject();
+  EXPECT_EQ(row.getString("command"), "gemm_scores");
+  EXPECT_NEAR(*row.getNumber("tflops"), 1, 1e-9);
+  EXPECT_NEAR(*row.getNumber("gb_s"), 1, 1e-9);
+  const json::Object &ceilings = *result.getObject("profile_ceilings");
+  EXPECT_EQ(ceilings.getNumber("memory_gb_s"), 4000);
+  const json::Object &rate = *(*ceilings.getArray("gemms"))[0].getAsObject();
+  EXPECT_EQ(rate.getString("arithmetic"), "bf16");
+  EXPECT_EQ(rate.getNumber("tflops"), 800);
 }
 
 TEST(ModelReportTest, ClocksOfProfiledStepsAreCompared) {

@@ -20,6 +20,7 @@ TEST(ResultsSchemaTest, LastWordsOfAKeyNameItsUnit) {
   EXPECT_EQ(getUnit("peak_gflops_per_second"), "GFLOP/s");
   EXPECT_EQ(getUnit("idle_us_per_node"), "us/node");
   EXPECT_EQ(getUnit("compile_seconds"), "s");
+  EXPECT_EQ(getUnit("total_ns"), "ns");
   EXPECT_EQ(getUnit("batch_size"), std::nullopt);
   EXPECT_EQ(getUnit("programs"), std::nullopt); // Ends with the letters of a unit, but not with its word.
   EXPECT_EQ(getUnit("ratio_interval"), std::nullopt);

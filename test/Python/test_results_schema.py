@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from results_schema import ROOT, SCHEMA, validate
 
 jsonschema = pytest.importorskip("jsonschema")
 
-ROOT = Path(__file__).resolve().parents[2]
-SCHEMA = json.loads((ROOT / "docs/Results.schema.json").read_text())
 MODEL = ["--size", "tiny", "--num-layers", "1", "--context-length", "8", "--vocab-size", "50", "--batch-size", "2"]
 STEPS = ["--steps", "2", "--warmup", "0"]
 ATTENTION = ["--batch-size", "1", "--length", "8,12", "--head-dim", "8", *STEPS]
@@ -23,6 +22,7 @@ ATTENTION = ["--batch-size", "1", "--length", "8,12", "--head-dim", "8", *STEPS]
 COMMANDS = {
     "model": ["model", *MODEL, *STEPS, "--mode", "forward,train", "--dtype", "fp32,bf16"],
     "model, profile": ["model", *MODEL, *STEPS, "--profile", "--no-mfu", "--mode", "train"],
+    "model, roofline": ["model", *MODEL, *STEPS, "--profile", "--roofline", "--no-mfu", "--mode", "train"],
     "attention": ["attention", *ATTENTION, "--fusion", "none,all"],
     "allreduce": ["allreduce", "--backend", "threads", "--ranks", "2,3", "--size", "1000", "--steps", "2"],
     "ddp": ["ddp", *MODEL, *STEPS, "--distribute", "none,flat,bucket,fsdp", "--bucket-mib", "0.1,25"],
@@ -51,11 +51,6 @@ def bench(*arguments: str) -> Any:
     process = subprocess.run(command, capture_output=True, text=True, env=os.environ)
     assert process.returncode == 0, process.stderr
     return json.loads(process.stdout)
-
-
-def validate(document: object) -> None:
-    """Raise an error if the document does not conform to the schema."""
-    jsonschema.Draft202012Validator(SCHEMA).validate(document)
 
 
 def check_columns(document: dict[str, Any]) -> None:
@@ -160,6 +155,68 @@ def test_the_schema_rejects_other_documents(path: tuple[str | int, ...], value: 
     place[path[-1]] = value
     with pytest.raises(jsonschema.ValidationError):
         validate(document)
+
+
+def measure_profiles(name: str) -> dict[str, Any]:
+    """Return the members of the only row that hold profiles."""
+    (row,) = bench(*COMMANDS[name])["results"]
+    return {key: row[key] for key in SCHEMA["$defs"]["row"]["properties"]}
+
+
+def test_a_row_has_the_profiles_by_every_key() -> None:
+    text = subprocess.run(["cs336-bench", "model", "--help"], capture_output=True, text=True, env=os.environ).stdout
+    help_of_flag = re.search(r"--profile-by=.*\n((?: +=.*\n)+)", text)
+    assert help_of_flag is not None
+    keys = re.findall(r"^ +=([a-z-]+) ", help_of_flag[1], re.MULTILINE)
+    assert {"kernel", "range-kernel", "layer"} < set(keys)
+    names = {"profile" if key == "kernel" else f"profile_{key.replace('-', '_')}s" for key in keys}
+    profiles = measure_profiles("model, profile")
+    assert set(profiles) == names | {"profile_roofline", "profile_ceilings"}
+    sums = {name: sum(each["total_ns"] for each in profiles[name]) for name in names}
+    assert sums["profile"] > 0 and set(sums.values()) == {sums["profile"]}
+    assert profiles["profile_roofline"] is None and profiles["profile_ceilings"] is None
+
+
+def test_the_roofline_has_its_ceilings() -> None:
+    profiles = measure_profiles("model, roofline")
+    ceilings = {rate["arithmetic"]: rate["tflops"] for rate in profiles["profile_ceilings"]["gemms"]}
+    assert ceilings and "memory" not in ceilings
+    rows = profiles["profile_roofline"]
+    assert rows == sorted(rows, key=lambda row: -row["lost_ms"])
+    for row in rows:
+        least = row["time_ms"] - row["lost_ms"]
+        assert row["bound_percent"] == pytest.approx(100 * least / row["time_ms"])
+        if row["bound"] == "memory":
+            ratio = row["gb_s"] / profiles["profile_ceilings"]["memory_gb_s"]
+        else:
+            ratio = row["tflops"] / ceilings[row["bound"]]
+        assert 100 * ratio == pytest.approx(row["bound_percent"])
+    commands = {(each["name"], each["phase"]): each["instances"] for each in profiles["profile_commands"]}
+    assert all(commands[row["command"], row["phase"]] == row["runs"] for row in rows)
+
+
+def test_the_page_lists_the_keys_of_profiles() -> None:
+    page = (ROOT / "docs/Results.md").read_text()
+    section = page[page.index("### Profiles") : page.index("## Other files")]
+    listed = set(re.findall(r"`([a-z_]+)`", section))
+    for name, definition in SCHEMA["$defs"]["row"]["properties"].items():
+        items = SCHEMA["$defs"][definition["$ref"].rsplit("/")[-1]]
+        assert {name, *items.get("properties", {}), *items.get("items", {}).get("properties", {})} <= listed
+    assert set(SCHEMA["$defs"]["times"]["properties"]) <= listed
+
+
+@pytest.mark.parametrize("command", [["plan"], ["model", *STEPS, "--no-mfu"]])
+def test_timelines_conform(command: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "timeline.json"
+    bench(*command, *MODEL, "--mode", "train", "--timeline", str(path))
+    timeline = json.loads(path.read_text())
+    validate(timeline)
+    assert timeline["commands"] and timeline["residents"] and timeline["allocations"]
+    for member, key in (("commands", "active"), ("residents", "kind"), ("allocations", "end_us")):
+        damaged = copy.deepcopy(timeline)
+        del damaged[member][0][key]
+        with pytest.raises(jsonschema.ValidationError):
+            validate(damaged)
 
 
 def test_the_page_lists_the_units_of_the_schema() -> None:

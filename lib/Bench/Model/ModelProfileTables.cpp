@@ -14,6 +14,7 @@
 
 using namespace cs336;
 using namespace cs336::bench;
+namespace json = llvm::json;
 
 namespace {
 /// One phase of one row's profile.
@@ -68,13 +69,24 @@ static std::vector<PhaseRow> listPhases(const ModelRow &row) {
   return phases;
 }
 
+/// Adds the members of a profile by phase to the objects of the phases.
+static void addTimes(json::Array &phases, const json::Array &profile) {
+  for (json::Value &phase : phases)
+    for (const json::Value &times : profile)
+      if (times.getAsObject()->getString("phase") == phase.getAsObject()->getString("phase"))
+        for (const auto &[key, value] : *times.getAsObject())
+          phase.getAsObject()->try_emplace(key, value);
+}
+
 Column<ModelRow> cs336::bench::getProfilePhasesColumn() {
   return {"phases", "profile_phases",
           [](const ModelRow &row) {
             std::vector<PhaseRow> phases = listPhases(row);
             if (phases.empty())
               return Cell::empty();
-            return Cell::data(Table("", "", getPhaseFactColumns(), llvm::ArrayRef(phases)).getObjects());
+            json::Array objects = Table("", "", getPhaseFactColumns(), llvm::ArrayRef(phases)).getObjects();
+            addTimes(objects, makeProfileTable("", "", *row.measurement.profile, ProfileKey::Phase).getObjects());
+            return Cell::data(std::move(objects));
           },
           Show::Data};
 }

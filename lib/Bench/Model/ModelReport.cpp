@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/Command/ModelColumns.h"
 #include "cs336/Bench/Model/ModelMemory.h"
+#include "cs336/Bench/Model/ModelProfileData.h"
 #include "cs336/Bench/Model/ModelProfileTables.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Timing/RangedCells.h"
@@ -450,18 +451,7 @@ Columns cs336::bench::getModelColumns(llvm::ArrayRef<ModelRow> rows, llvm::Array
                        return Cell(status.ok() ? std::string("ok") : std::string(status.message()));
                      },
                      Show::OnRequest});
-  auto addProfile = [&](const char *name, ProfileKey key) {
-    columns.push_back({name, name,
-                       [key](const ModelRow &row) {
-                         const std::optional<RunProfile> &profile = row.measurement.profile;
-                         return profile ? Cell::data(makeProfileTable("", "", *profile, key).getObjects())
-                                        : Cell::empty();
-                       },
-                       Show::Data});
-  };
-  addProfile("profile", ProfileKey::Kernel);
-  addProfile("profile_ranges", ProfileKey::Range);
-  columns.push_back(getProfilePhasesColumn());
+  llvm::append_range(columns, getProfileDataColumns());
   return columns;
 }
 

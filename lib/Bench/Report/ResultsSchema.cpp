@@ -17,6 +17,7 @@ namespace json = llvm::json;
 /// The last words of keys, and the units that they name. docs/Results.md lists them.
 static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> kUnits[] = {{"ms", "ms"},
                                                                                  {"us", "us"},
+                                                                                 {"ns", "ns"},
                                                                                  {"seconds", "s"},
                                                                                  {"us_per_node", "us/node"},
                                                                                  {"bytes", "B"},

@@ -16,7 +16,8 @@ namespace cs336::bench {
 /// contain them.
 std::vector<Column<ModelRow>> getAttentionPartColumns();
 
-/// Returns a column with the phases of a profile, which only JSON contains.
+/// Returns a column with the phases of a profile, which only JSON contains: those of the table "phases", with the times
+/// of a profile by phase.
 Column<ModelRow> getProfilePhasesColumn();
 
 /// Appends "phases", with a row per profile and phase, and "attention", with a row per profile that has parts of
