@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from results_schema import validate
 
 # The smallest grid of every study.
 GRID = [
@@ -77,6 +78,20 @@ def test_a_killed_series_goes_on(tmp_path: Path, number: signal.Signals) -> None
     assert set(read_states(folder).values()) == {"complete"} and len(read_states(folder)) == len(states)
     for name, text in REPORTS.items():
         assert text in (folder / name).read_text()
+
+
+def test_files_of_a_series_conform(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    with start(folder) as process:
+        wait_for_documents(folder, 1)
+        validate(json.loads((folder / "studies.json").read_text()))
+        _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    files = {path.name: json.loads(path.read_text()) for path in folder.glob("*.json")}
+    for file in files.values():
+        validate(file)
+    assert {name for name in files if not name.endswith("-timeline.json")} == {"studies.json", *read_states(folder)}
+    assert any(name.endswith("-timeline.json") for name in files)
 
 
 def test_the_series_is_plotted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
