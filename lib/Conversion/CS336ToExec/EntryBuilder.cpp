@@ -192,7 +192,7 @@ static bool readsContiguousRows(Operation *op) {
 }
 
 static bool hasContiguousRows(MemRefType type) {
-  return type.getRank() == 0 || type.getShape().back() == 1 || type.getStridesAndOffset().first.back() == 1;
+  return type.getRank() == 0 || type.getShape().back() == 1 || BufferLayout(type).strides.back() == 1;
 }
 
 void EntryBuilder::launch(Operation *op) {

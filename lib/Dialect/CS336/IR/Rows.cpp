@@ -8,6 +8,7 @@
 #include "cs336/Dialect/CS336/IR/Rows.h"
 
 #include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
+#include "cs336/Dialect/CS336/IR/Strides.h"
 #include "cs336/Dialect/CS336/IR/TensorTypes.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/Sequence.h"
@@ -25,7 +26,8 @@ bool cs336::isRowBroadcast(Operation *op) {
   FailureOr<MemRefType> type = view.getViewType(dense);
   SmallVector<int64_t> from, to;
   int64_t offset;
-  if (failed(type) || failed(dense.getStridesAndOffset(from, offset)) || failed(type->getStridesAndOffset(to, offset)))
+  if (failed(type) || failed(getStridesAndOffset(dense, from, offset)) ||
+      failed(getStridesAndOffset(*type, to, offset)))
     return false;
   return to.size() >= from.size() && ArrayRef(to).take_front(from.size()) == ArrayRef(from) &&
          llvm::all_of(ArrayRef(to).drop_front(from.size()), [](int64_t stride) { return stride == 0; });

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Strides.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -21,7 +22,7 @@ struct Layout {
 static Layout getLayout(MemRefType type) {
   Layout layout;
   // Every buffer has a static strided layout; the exec dialect's verifiers reject all others.
-  LogicalResult isStrided = type.getStridesAndOffset(layout.strides, layout.offset);
+  LogicalResult isStrided = getStridesAndOffset(type, layout.strides, layout.offset);
   assert(succeeded(isStrided) && "every buffer has strides");
   (void)isStrided;
   return layout;

@@ -8,6 +8,7 @@
 #include "BufferTypes.h"
 
 #include "cs336/Dialect/CS336/IR/Sizes.h"
+#include "cs336/Dialect/CS336/IR/Strides.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -17,7 +18,7 @@ using namespace cs336;
 static std::optional<int64_t> findLastElement(MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t last;
-  if (failed(type.getStridesAndOffset(strides, last)) || last < 0)
+  if (failed(getStridesAndOffset(type, strides, last)) || last < 0)
     return std::nullopt;
   for (auto [size, stride] : llvm::zip_equal(type.getShape(), strides)) {
     int64_t distance;

@@ -8,6 +8,7 @@
 #include "cs336/Dialect/Exec/IR/Buffers.h"
 
 #include "cs336/Dialect/CS336/IR/Sizes.h"
+#include "cs336/Dialect/CS336/IR/Strides.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -17,7 +18,7 @@ using namespace cs336::exec;
 
 BufferLayout::BufferLayout(MemRefType type) : sizes(type.getShape()), elementType(type.getElementType()) {
   // Buffers are strided by their type constraint; until that has been verified, strides may be unknown.
-  if (failed(type.getStridesAndOffset(strides, offset))) {
+  if (failed(getStridesAndOffset(type, strides, offset))) {
     strides.assign(sizes.size(), ShapedType::kDynamic);
     offset = ShapedType::kDynamic;
   }
