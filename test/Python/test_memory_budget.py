@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import cs336
 import numpy as np
@@ -50,6 +52,42 @@ def test_ten_budgets_are_kept() -> None:
         assert previous <= needed or DEVICE != "cpu"
         previous = needed
     assert previous == most
+
+
+def plan_for_cuda(*flags: str) -> dict[str, Any]:
+    """Return the plan of a training step for a GPU. It needs no GPU."""
+    command = [
+        "cs336-bench",
+        "plan",
+        "--size",
+        "tiny",
+        "--num-layers",
+        "4",
+        "--context-length",
+        "128",
+        "--mode",
+        "train",
+    ]
+    command += ["--vocab-size", "50", "--batch-size", "16", "--device", "cuda", "--format", "json", *flags]
+    process = subprocess.run(command, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    (row,) = json.loads(process.stdout)["results"]
+    return row
+
+
+def test_more_memory_never_predicts_a_longer_step() -> None:
+    """Each of ten budgets is kept, and the predicted time falls, or stays, as the budget grows."""
+    least, most = plan_for_cuda("--pipeline-options", "selective-checkpoint=1"), plan_for_cuda()
+    assert least["total_mib"] < 0.8 * most["total_mib"] and least["predicted_ms"] > most["predicted_ms"]
+    previous = float("inf")
+    for budget in np.linspace(least["total_mib"], most["total_mib"], 10).tolist():
+        # Rounded up to bytes, so that the smallest budget is met.
+        row = plan_for_cuda("--memory-budget", str(int(np.ceil(budget * 2**20))))
+        assert row["total_mib"] <= budget + 2**-20
+        assert least["predicted_ms"] >= row["predicted_ms"] >= most["predicted_ms"]
+        assert row["predicted_ms"] <= previous
+        previous = row["predicted_ms"]
+    assert previous == most["predicted_ms"]
 
 
 def test_the_session_allocates_what_was_planned() -> None:
