@@ -213,6 +213,57 @@ TEST(ModelReportTest, NoiseHidesWhatItMakesAmbiguous) {
   EXPECT_EQ(*results[2].getAsObject()->get("fusion_speedup"), nullptr);
 }
 
+TEST(ModelReportTest, RecomputationIsASetting) {
+  std::vector<ModelRow> rows;
+  for (const char *options : {"", "checkpoint=2", "memory-budget=30GiB", "checkpoint=1 dtype=bf16 checkpoint=0"}) {
+    rows.push_back(makeRow(measureCPU()));
+    rows.back().pipeline.options = options;
+  }
+  json::Value document = llvm::cantFail(json::parse(print(rows, Format::JSON)));
+  const json::Array &results = *document.getAsObject()->getArray("results");
+  for (auto [result, layers] : llvm::zip_equal(results, std::array{0, 2, 0, 0}))
+    EXPECT_EQ(result.getAsObject()->getInteger("checkpoint"), layers);
+  EXPECT_EQ(*results[1].getAsObject()->get("memory_budget"), nullptr);
+  EXPECT_EQ(results[2].getAsObject()->getString("memory_budget"), "30GiB");
+  for (const json::Value &value : *document.getAsObject()->getArray("columns"))
+    if (llvm::StringRef key = *value.getAsObject()->getString("key"); key == "checkpoint" || key == "memory_budget")
+      EXPECT_EQ(value.getAsObject()->getString("role"), "setting");
+  EXPECT_EQ(describeModel(rows[1]), "tiny, batch 4, context 256, fp32, unfused, checkpoint 2, train");
+  EXPECT_EQ(describeModel(rows[2]), "tiny, batch 4, context 256, fp32, unfused, memory budget 30GiB, train");
+}
+
+TEST(ModelReportTest, SpeedUpsCompareStepsWithTheSameRecomputation) {
+  std::vector<ModelRow> rows;
+  for (auto [options, type, milliseconds] :
+       {std::tuple("checkpoint=0", ComputeType::FP32, 8.0), std::tuple("checkpoint=1", ComputeType::FP32, 12.0),
+        std::tuple("checkpoint=0", ComputeType::BF16, 4.0), std::tuple("checkpoint=1", ComputeType::BF16, 4.0)}) {
+    Measurement measurement = measureCPU();
+    measurement.stepMilliseconds = {milliseconds, milliseconds, milliseconds};
+    rows.push_back(makeRow(std::move(measurement)));
+    rows.back().pipeline.options = options;
+    rows.back().computeType = type;
+  }
+  json::Value document = llvm::cantFail(json::parse(print(rows, Format::JSON)));
+  const json::Array &results = *document.getAsObject()->getArray("results");
+  EXPECT_EQ(results[2].getAsObject()->getNumber("dtype_speedup"), 2);
+  EXPECT_EQ(results[3].getAsObject()->getNumber("dtype_speedup"), 3);
+}
+
+TEST(ModelReportTest, PredictionsStandBesideRecomputations) {
+  std::vector<ModelRow> rows;
+  rows.push_back(makeRow(measureCPU()));
+  rows.front().measurement.prediction = {"h200", 1.5e-3, 12 * kMiB};
+  rows.front().measurement.status = absl::ResourceExhaustedError("too large");
+  json::Value document = llvm::cantFail(json::parse(print(rows, Format::JSON)));
+  const json::Object &result = *(*document.getAsObject()->getArray("results"))[0].getAsObject();
+  EXPECT_EQ(result.getString("predicted_on"), "h200");
+  EXPECT_EQ(result.getNumber("predicted_ms"), 1.5);
+  EXPECT_EQ(result.getNumber("planned_mib"), 12);
+  EXPECT_THAT(print(rows, Format::Table), Not(HasSubstr("predicted (ms)")));
+  rows.front().pipeline.options = "checkpoint=1";
+  EXPECT_THAT(print(rows, Format::Table), HasSubstr("predicted (ms)  planned (MiB)"));
+}
+
 TEST(ModelReportTest, EveryProfileHasATable) {
   std::vector<ModelRow> rows;
   rows.push_back(makeRow(measureMuch()));

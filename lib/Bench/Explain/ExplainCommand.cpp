@@ -118,7 +118,7 @@ static absl::StatusOr<json::Object> describeSettings(const ModelDescription &des
     return status;
   if (absl::Status status = checkTypes(description, pipeline.dtype); !status.ok())
     return status;
-  ModelSettings row{description, pipeline.dtype, pipeline.fusion, {}};
+  ModelSettings row{description, pipeline.dtype, pipeline.fusion, {options.pipeline, "", ""}};
   json::Object settings;
   for (const auto &columns : {getModelSettings<ModelSettings>(), getModelShape<ModelSettings>()})
     for (const Column<ModelSettings> &column : columns)

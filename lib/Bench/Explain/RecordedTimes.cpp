@@ -21,13 +21,13 @@ static absl::Status makeError(llvm::StringRef path, const llvm::Twine &reason) {
   return absl::InvalidArgumentError(("--profile-json '" + path + "': " + reason).str());
 }
 
-/// Returns the first setting in which the row differs, as "context_length is 16, expected 8", or "".
+/// Returns the first setting in which the row differs, as "context_length is 16, expected 8", or "". A row without a
+/// setting is older than this setting.
 static std::string describeDifference(const json::Object &row, const json::Object &settings) {
   for (const auto &[key, expected] : settings) {
     const json::Value *value = row.get(key);
-    if (!value || *value != expected)
-      return llvm::formatv("{0} is {1}, expected {2}", llvm::StringRef(key), value ? *value : json::Value("missing"),
-                           expected);
+    if (value && *value != expected)
+      return llvm::formatv("{0} is {1}, expected {2}", llvm::StringRef(key), *value, expected);
   }
   return "";
 }

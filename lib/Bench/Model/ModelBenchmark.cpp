@@ -166,12 +166,10 @@ static absl::StatusOr<runtime::TensorMap> makeBatch(const TransformerConfig &con
   return makeRandomInputs(entry, seed);
 }
 
-static absl::StatusOr<MemoryTimeline> measureTimeline(const runtime::Executable &executable, Mode mode,
-                                                      const MeasureOptions &options, const runtime::Trace &trace) {
-  const format::ExecutableT &program = executable.description();
+/// Computes the timeline of the entry of that mode, with the times of the default device model.
+static MemoryTimeline predictTimeline(const format::ExecutableT &program, Mode mode) {
   const DeviceModel &device = getDefaultDeviceModel(program.target == format::Target::cuda);
-  return setMeasuredTimes(computeTimeline(program, *findEntry(program, mode), device), trace, stringifyMode(mode),
-                          options.deviceName);
+  return computeTimeline(program, *findEntry(program, mode), device);
 }
 
 absl::StatusOr<std::vector<Measurement>>
@@ -191,6 +189,9 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
   if (!batch.ok())
     return batch.status();
 
+  MemoryTimeline timeline = predictTimeline((*executable)->description(), description.mode);
+  StepPrediction prediction{timeline.device, timeline.getSeconds(),
+                            timeline.getResidentBytes().getTotal() + timeline.arenaBytes};
   SessionRun run;
   run.status = runSteps(*executable, std::move(device), *batch, description, options, run, report);
   std::vector<Measurement> measurements;
@@ -198,6 +199,7 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
     Measurement &measurement = measurements.emplace_back(getMeasurement(run, warmup, options.steps));
     measurement.compileSeconds = compileSeconds;
     measurement.recomputedShare = recomputedShare;
+    measurement.prediction = prediction;
     measurement.numKernels = static_cast<int64_t>((*executable)->description().kernels.size());
   }
   if (!run.status.ok())
@@ -217,11 +219,11 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
     first.profile = std::move(profiled->profile);
   }
   if (options.timeline) {
-    absl::StatusOr<MemoryTimeline> timeline =
-        measureTimeline(**executable, description.mode, options, first.profile->trace);
-    if (!timeline.ok())
-      return timeline.status();
-    first.timeline = *std::move(timeline);
+    absl::StatusOr<MemoryTimeline> measured = setMeasuredTimes(std::move(timeline), first.profile->trace,
+                                                               stringifyMode(description.mode), options.deviceName);
+    if (!measured.ok())
+      return measured.status();
+    first.timeline = *std::move(measured);
   }
   if (options.peer) {
     report("PyTorch", 1);

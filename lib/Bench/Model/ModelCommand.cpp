@@ -63,7 +63,7 @@ ModelCommand::ModelCommand()
       noGraph(category, subcommand), noMFU("no-mfu", cl::desc("Do not time the dense GEMM to which MFU refers"),
                                            cl::cat(category), cl::sub(subcommand)),
       forecastOnly(category, subcommand), output(category, subcommand),
-      compile(category, subcommand, CompileFlags::Sweep::Yes) {}
+      compile(category, subcommand, CompileFlags::Sweep::WithCheckpoints) {}
 
 absl::StatusOr<std::unique_ptr<TorchPeer>> ModelCommand::startPeer(const MeasureOptions &options) const {
   if (!peer.isGiven() || forecastOnly)
@@ -212,8 +212,8 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
 
   size_t cells = descriptions->size() * compile.getPipelines().size();
   if (cells != 1 && !profile.getTracePath().path.empty())
-    return absl::InvalidArgumentError(
-        absl::StrCat("--trace requires one model, one --mode, --dtype and --fusion, not ", cells, " cells"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--trace requires one model, one --mode, --dtype, --fusion and --checkpoint, not ", cells, " cells"));
   if (absl::Status status = timeline.check(cells); !status.ok())
     return status;
 

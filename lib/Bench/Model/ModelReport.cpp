@@ -43,13 +43,17 @@ std::optional<std::string> cs336::bench::describeMemoryMismatch(const Measuremen
       .str();
 }
 
-/// Returns whether both rows measure the same model, in any mode and with any compilation options.
+/// Returns whether both rows measure the same model, with the same recomputation, in any mode and with any other
+/// compilation options.
 static bool isSameModel(const ModelRow &a, const ModelRow &b) {
   const TransformerConfig &left = a.description.transformer, &right = b.description.transformer;
   bool hasEqualFields = llvm::all_of(TransformerConfig::getIntegerFields(),
                                      [&](const auto &field) { return left.*field.member == right.*field.member; });
-  return hasEqualFields && left.ropeTheta == right.ropeTheta && a.description.dtype == b.description.dtype &&
-         a.measurement.warmup == b.measurement.warmup;
+  bool recomputesTheSame = llvm::all_of(llvm::ArrayRef({"checkpoint", "memory-budget"}), [&](const char *option) {
+    return findOption(a.pipeline, option) == findOption(b.pipeline, option);
+  });
+  return hasEqualFields && recomputesTheSame && left.ropeTheta == right.ropeTheta &&
+         a.description.dtype == b.description.dtype && a.measurement.warmup == b.measurement.warmup;
 }
 
 /// Returns the mean time of the forward pass of the same model, if it was measured too.
@@ -337,6 +341,20 @@ static void appendRates(Columns &columns) {
       [](const ModelRow &row) { return row.peakRate ? Number(*row.peakRate / 1e9) : Number(); }, Show::OnRequest));
 }
 
+/// Appends the step as it was planned. Failed measurements have it too. Tables show it beside the measurement if the
+/// rows compare recomputations, whose effect the plan predicts.
+static void appendPrediction(Columns &columns, llvm::ArrayRef<ModelRow> rows) {
+  bool recomputes = llvm::any_of(rows, [](const ModelRow &row) { return findOption(row.pipeline, "checkpoint"); });
+  Show show = recomputes ? Show::Result : Show::OnRequest;
+  columns.push_back({"predicted on", "predicted_on",
+                     [](const ModelRow &row) { return Cell(row.measurement.prediction.device); }, Show::OnRequest});
+  columns.push_back({"predicted (ms)", "predicted_ms",
+                     [](const ModelRow &row) { return Cell::number(row.measurement.prediction.seconds * 1e3, 3); },
+                     show});
+  columns.push_back({"planned (MiB)", "planned_mib",
+                     [](const ModelRow &row) { return Cell::mebibytes(row.measurement.prediction.bytes); }, show});
+}
+
 /// Fields that failed measurements have too, and the time of every step.
 static void appendResources(Columns &columns, bool perStep) {
   auto add = [&](std::string title, std::string key, Cell (*get)(const Measurement &), Show show) {
@@ -438,6 +456,7 @@ Columns cs336::bench::getModelColumns(llvm::ArrayRef<ModelRow> rows, llvm::Array
        [](const ModelRow &row) { return Cell::integer(static_cast<int64_t>(row.measurement.stepMilliseconds.size())); },
        Show::Setting, Role::Result}); // More steps measure the same.
   appendHostTimes(columns);
+  appendPrediction(columns, rows);
   appendDeviceTimes(columns);
   appendProfileFacts(columns);
   appendComparisons(columns, rows);

@@ -41,7 +41,7 @@ PlanCommand::PlanCommand()
       ranks("ranks", cl::desc("Number of ranks; memory and work are those of one of them (default 1)"),
             cl::value_desc("number"), cl::init(1), cl::cat(category), cl::sub(subcommand)),
       distribute(ranks, category, subcommand), output(category, subcommand),
-      compile(category, subcommand, CompileFlags::Sweep::Yes, &distribute),
+      compile(category, subcommand, CompileFlags::Sweep::WithCheckpoints, &distribute),
       predictOn(getDefaultDeviceModel(/*isForGPU=*/false)) {
   device.setDescription("Target: cpu (default) or cuda, which requires no GPU");
 }
@@ -158,6 +158,8 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
   size_t numPlans = descriptions->size() * compile.getPipelines().size();
   if (absl::Status status = timeline.check(numPlans); !status.ok())
     return status;
+  if (bestCheckpoint && compile.setsCheckpoint())
+    return absl::InvalidArgumentError("--best-checkpoint conflicts with --checkpoint: it plans every value");
   for (const OutputPath &path : timeline.getFiles().getPaths())
     if (bestCheckpoint && !path.path.empty())
       return absl::InvalidArgumentError(

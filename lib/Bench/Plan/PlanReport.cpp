@@ -180,9 +180,6 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
       "ranks", "ranks", [](const Row &row) { return row.ranks > 1 ? Cell::integer(row.ranks) : Cell::empty(); },
       Show::Setting);
   add(
-      "layers per block", "checkpoint",
-      [](const Row &row) { return row.checkpoint ? Cell::integer(*row.checkpoint) : Cell::empty(); }, Show::Setting);
-  add(
       "least memory", "is_best_checkpoint",
       [](const Row &row) {
         return row.checkpoint ? Cell(row.isBestCheckpoint ? "yes" : "no", row.isBestCheckpoint) : Cell::empty();

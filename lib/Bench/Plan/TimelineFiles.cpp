@@ -30,8 +30,8 @@ static absl::Status checkFile(llvm::StringRef flag, llvm::StringRef file, size_t
   if (file.empty())
     return absl::OkStatus();
   if (numSteps != 1)
-    return absl::InvalidArgumentError(
-        absl::StrCat(flag.str(), " requires one model, one --dtype, --fusion and --mode, not ", numSteps, " cells"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        flag.str(), " requires one model, one --dtype, --fusion, --checkpoint and --mode, not ", numSteps, " cells"));
   return checkOutputFolder(flag, file);
 }
 

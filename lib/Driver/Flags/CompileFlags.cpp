@@ -30,10 +30,10 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
                                      cl::cat(category), cl::sub(subcommand)),
       fusions("fusion", cl::desc("Operations that may share kernels (default all)"), getFusionValues(),
               cl::cat(category), cl::sub(subcommand)),
-      checkpoint("checkpoint",
-                 cl::desc("Number of consecutive layers per kept input; the backward pass computes the rest again "
-                          "(default 0: keep all)"),
-                 cl::value_desc("layers"), cl::cat(category), cl::sub(subcommand)),
+      checkpoints("checkpoint",
+                  cl::desc("Number of consecutive layers per kept input; the backward pass computes the rest again "
+                           "(default 0: keep all)"),
+                  cl::value_desc("layers"), cl::cat(category), cl::sub(subcommand)),
       memoryBudget("memory-budget",
                    cl::desc("Maximum memory of the program, e.g. 30GiB, or auto: that of the device. The backward pass "
                             "recomputes the smallest share of activations that fits, the cheapest per byte first"),
@@ -67,6 +67,7 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
                      cl::sub(subcommand)) {
   dtypes.setNumOccurrencesFlag(cl::Optional);
   fusions.setNumOccurrencesFlag(cl::Optional);
+  checkpoints.setNumOccurrencesFlag(cl::Optional);
   if (sweep == Sweep::No)
     return;
   dtypes.setMiscFlag(cl::CommaSeparated);
@@ -80,6 +81,11 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
           "Instead of --fusion: from a kernel for each operation in float32 to all fusion in --dtype, one pass more "
           "at a time, side by side"),
       cl::cat(category), cl::sub(subcommand));
+  if (sweep != Sweep::WithCheckpoints)
+    return;
+  checkpoints.setMiscFlag(cl::CommaSeparated);
+  checkpoints.setDescription("Numbers of consecutive layers per kept input; the backward pass computes the rest again; "
+                             "a list with commas is measured side by side (default 0: keep all)");
 }
 
 static llvm::StringRef getOptionName(llvm::StringRef option) { return option.split('=').first; }
@@ -90,10 +96,10 @@ static std::string joinValues(const Values &values, Stringify stringify) {
   return absl::StrJoin(values, ",", [&](std::string *out, auto value) { *out += stringify(value); });
 }
 
+static std::string stringifyNumber(unsigned number) { return std::to_string(number); }
+
 std::vector<FlagOption> CompileFlags::getSingleOptions() const {
   std::vector<FlagOption> options;
-  if (checkpoint.getNumOccurrences() > 0)
-    options.push_back({"checkpoint", std::to_string(checkpoint), "--checkpoint"});
   if (memoryBudget.getNumOccurrences() > 0)
     options.push_back({"memory-budget", memoryBudget, "--memory-budget"});
   if (distribute)
@@ -108,6 +114,8 @@ absl::Status CompileFlags::checkPipelineOptions() const {
     values["dtype"] = "--dtype " + joinValues(dtypes, stringifyComputeType);
   if (!fusions.empty())
     values["fusion"] = "--fusion " + joinValues(fusions, stringifyFusion);
+  if (!checkpoints.empty())
+    values["checkpoint"] = "--checkpoint " + joinValues(checkpoints, stringifyNumber);
   for (const FlagOption &option : getSingleOptions())
     values[option.name] = option.flag + " " + option.value;
   llvm::StringMap<llvm::StringRef> given;
@@ -131,7 +139,7 @@ absl::Status CompileFlags::checkPipelineOptions() const {
 absl::Status CompileFlags::checkMemoryBudget(runtime::DeviceId device) const {
   if (memoryBudget.getNumOccurrences() == 0)
     return absl::OkStatus();
-  if (checkpoint.getNumOccurrences() > 0)
+  if (!checkpoints.empty())
     return absl::InvalidArgumentError("--memory-budget conflicts with --checkpoint: it chooses what is recomputed");
   if (memoryBudget != kAuto)
     return parseBytes(memoryBudget)
@@ -208,14 +216,14 @@ absl::Status CompileFlags::checkWithoutCode() const {
 std::vector<PipelineVariant> CompileFlags::getPipelines() const {
   std::vector<PipelineVariant> variants{{pipeline, "", ""}};
   // Without a flag, the option keeps the pipeline's default.
-  auto append = [&](llvm::StringRef option, const auto &values, auto stringify) {
+  auto append = [&](const std::string &option, const auto &values, auto stringify) {
     if (values.empty())
       return;
     std::vector<PipelineVariant> combined;
     for (const PipelineVariant &variant : variants)
       for (auto value : values) {
         combined.push_back(variant);
-        combined.back().options += (" " + option + "=" + stringify(value)).str();
+        absl::StrAppend(&combined.back().options, " ", option, "=", std::string(stringify(value)));
       }
     variants = std::move(combined);
   };
@@ -228,6 +236,7 @@ std::vector<PipelineVariant> CompileFlags::getPipelines() const {
     append("dtype", dtypes, stringifyComputeType);
     append("fusion", fusions, stringifyFusion);
   }
+  append("checkpoint", checkpoints, stringifyNumber);
   for (const FlagOption &option : getSingleOptions())
     for (PipelineVariant &variant : variants)
       variant.options += " " + option.name + "=" + option.value;

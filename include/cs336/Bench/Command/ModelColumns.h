@@ -39,7 +39,11 @@ std::vector<Column<Row>> getModelSettings() {
       {"ladder", "ladder", [](const Row &row) { return Cell::optional(row.pipeline.ladder); }, Show::OnRequest,
        Role::Setting},
       {"added", "added", [](const Row &row) { return Cell::optional(row.pipeline.added); }, Show::Setting},
-      {"mode", "mode", [](const Row &row) { return Cell(stringifyMode(row.description.mode)); }, Show::Setting}};
+      {"mode", "mode", [](const Row &row) { return Cell(stringifyMode(row.description.mode)); }, Show::Setting},
+      {"layers per block", "checkpoint", [](const Row &row) { return makeCheckpoint(row.pipeline); }, Show::Setting},
+      {"memory budget", "memory_budget",
+       [](const Row &row) { return Cell::optional(findOption(row.pipeline, "memory-budget").value_or("")); },
+       Show::Setting}};
 }
 
 /// Returns the columns of the hyper-parameters that a named size sets. A row has a `description`.

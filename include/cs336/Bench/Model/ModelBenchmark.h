@@ -53,6 +53,15 @@ struct MeasureOptions {
   Fusion fusion = Fusion::None;
 };
 
+/// A step before it runs, as `plan` predicts it.
+struct StepPrediction {
+  /// The device model that predicts the time: "h200".
+  std::string device;
+  double seconds = 0;
+  /// Everything that a session allocates, without the alignment of variables.
+  int64_t bytes = 0;
+};
+
 /// One cell of a sweep.
 struct Measurement {
   int64_t warmup = 0;
@@ -74,6 +83,7 @@ struct Measurement {
   std::optional<double> loadSeconds;
   /// The planned memory: parameters, state, inputs and arena.
   int64_t memoryBytes = 0;
+  StepPrediction prediction;
   /// On a GPU: the memory that it reports as used after the steps.
   std::optional<runtime::SessionMemory> deviceMemory;
   /// With a peer, and only for the first number of warm-up steps: the values of the first step, and the peer's results

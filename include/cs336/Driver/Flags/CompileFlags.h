@@ -41,8 +41,8 @@ struct PipelineVariant {
 class CompileFlags {
 public:
   /// The values that `--dtype` and `--fusion` accept: only one, or lists with commas. Tools that accept lists also have
-  /// `--ladder`.
-  enum class Sweep { No, Yes };
+  /// `--ladder`. Tools that compile whole steps also accept lists of `--checkpoint`.
+  enum class Sweep { No, Yes, WithCheckpoints };
 
   /// `distribute` adds its options to every pipeline. It must outlive this object; null stands for one rank.
   CompileFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand, Sweep sweep = Sweep::No,
@@ -62,14 +62,18 @@ public:
   /// `--no-cache` and `--autotune`.
   absl::Status checkWithoutCode() const;
 
+  /// Return whether the flag is given: `--checkpoint`, `--memory-budget`.
+  bool setsCheckpoint() const { return !checkpoints.empty(); }
+  bool setsMemoryBudget() const { return memoryBudget.getNumOccurrences() > 0; }
+
   /// Returns whether schedules are tuned.
   bool tunesSchedules() const { return autotune; }
 
   /// Sets the function that ends `--autotune` by returning CANCELLED. Without it, only a signal ends it.
   void setInterruption(std::function<absl::Status()> check) { interruption = std::move(check); }
 
-  /// Returns every combination of `--dtype` and `--fusion`, the last varying fastest, or every type's ladder with
-  /// `--ladder`. Without a sweep there is one pipeline.
+  /// Returns every combination of `--dtype`, `--fusion` and `--checkpoint`, the last varying fastest. With `--ladder`,
+  /// every type's ladder replaces `--dtype` and `--fusion`. Without a sweep there is one pipeline.
   std::vector<PipelineVariant> getPipelines() const;
 
   /// Calls `function` with the options that the flags describe for the device and the last pipeline of `getPipelines`.
@@ -109,7 +113,7 @@ private:
   absl::Status checkAutotune(runtime::DeviceId device) const;
   /// Returns null without `--autotune`.
   std::unique_ptr<Autotuner> createAutotuner(runtime::DeviceId device, const std::string &cacheFolder) const;
-  /// Returns the options of flags with one value.
+  /// Returns the options of flags with one value, beside those that may have several.
   std::vector<FlagOption> getSingleOptions() const;
 
   /// Null if the tool has no such flags.
@@ -118,7 +122,7 @@ private:
   llvm::cl::list<Fusion> fusions;
   /// Null without a sweep.
   std::unique_ptr<llvm::cl::opt<bool>> ladder;
-  llvm::cl::opt<unsigned> checkpoint;
+  llvm::cl::list<unsigned> checkpoints;
   TextFlag memoryBudget;
   llvm::cl::opt<std::string> pipeline;
   TextFlag cpu;
