@@ -273,6 +273,18 @@ def test_a_sweep_of_xl_takes_less_than_five_seconds() -> None:
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 5
 
 
+def test_plans_of_a_sweep_are_those_of_single_plans() -> None:
+    """A sweep plans its cells at the same time, and lists them in order."""
+    shape = ["--size", "tiny", "--vocab-size", "50"]
+    sweep = ["--context-length", "16,32,64", "--mode", "forward,train", "--dtype", "fp32,bf16"]
+    command = ["cs336-bench", "plan", "--device", "cuda", *shape, *sweep, "--format", "json"]
+    rows = json.loads(subprocess.run(command, capture_output=True, env=os.environ).stdout)["results"]
+    cells = list(itertools.product(["16", "32", "64"], ["forward", "train"], ["fp32", "bf16"]))
+    assert len(rows) == len(cells)
+    for row, (length, mode, dtype) in zip(rows, cells, strict=True):
+        assert row == plan(*shape, "--context-length", length, "--mode", mode, "--dtype", dtype)
+
+
 def test_gradients_that_ranks_exchange_are_gradients() -> None:
     row = plan(*TINY, "--mode", "train", "--pipeline-options", "world-size=2 distribute=flat")
     peaks = {peak["kind"]: peak for peak in row["peaks"]}

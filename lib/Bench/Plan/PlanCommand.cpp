@@ -8,11 +8,17 @@
 #include "cs336/Bench/Plan/PlanCommand.h"
 
 #include "cs336/Bench/Command/BenchFlags.h"
+#include "cs336/Bench/Plan/ParallelCells.h"
 #include "cs336/Bench/Progress/Interruption.h"
+#include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Driver/Flags/GivenFlags.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
 
 #include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <iterator>
+#include <thread>
 
 using namespace cs336;
 using namespace cs336::bench;
@@ -48,45 +54,53 @@ PlanCommand::PlanCommand()
 
 void PlanCommand::hideOtherOptions() { hideOtherFlags({&category, &modelCategory}, subcommand); }
 
-absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, const PipelineVariant &variant,
-                                          const CompileOptions &options, Progress &progress) const {
+absl::StatusOr<PlanRow> PlanCommand::makeRow(const ModelDescription &description,
+                                             const PipelineVariant &variant) const {
   PipelineOptions pipeline;
   if (absl::Status status = readPipeline(variant.options, pipeline); !status.ok())
     return status;
-  CompileOptions own = options;
-  own.pipeline = variant.options;
   if (absl::Status status = checkTypes(description, pipeline.dtype); !status.ok())
     return status;
   bool isOneOfSeveral = pipeline.worldSize > 1;
-  PlanRow row{
+  return PlanRow{
       description, pipeline.dtype,         pipeline.fusion,
       {},          memoryLimit.getBytes(), {},
       variant,     pipeline.worldSize,     isOneOfSeveral ? stringifyDistributeMode(pipeline.distribute).str() : ""};
-  progress.start(describePlan(row));
+}
+
+absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, const PipelineVariant &variant,
+                                          const CompileOptions &options) const {
+  absl::StatusOr<PlanRow> row = makeRow(description, variant);
+  if (!row.ok())
+    return row;
+  CompileOptions own = options;
+  own.pipeline = variant.options;
   absl::StatusOr<ModelPlan> planned = planModel(description, own, [](llvm::StringRef) {}, &predictOn);
   if (!planned.ok())
     return planned.status();
-  row.plan = *std::move(planned);
+  row->plan = *std::move(planned);
   // The memory of variables does not depend on the batch, the context or the compilation.
-  if (row.fits() || row.plan.parameterBytes + row.plan.stateBytes > row.limitBytes)
+  if (row->fits() || row->plan.parameterBytes + row->plan.stateBytes > row->limitBytes)
     return row;
-  absl::StatusOr<WaysToFit> ways = findWaysToFit(description, own, pipeline, row.limitBytes, &predictOn);
+  PipelineOptions pipeline;
+  if (absl::Status status = readPipeline(variant.options, pipeline); !status.ok())
+    return status;
+  absl::StatusOr<WaysToFit> ways = findWaysToFit(description, own, pipeline, row->limitBytes, &predictOn);
   if (!ways.ok())
     return ways.status();
-  row.waysToFit = *std::move(ways);
+  row->waysToFit = *std::move(ways);
   return row;
 }
 
 absl::Status PlanCommand::planBestCheckpoint(const ModelDescription &description, const PipelineVariant &variant,
-                                             const CompileOptions &options, Progress &progress,
-                                             std::vector<PlanRow> &rows) const {
+                                             const CompileOptions &options, std::vector<PlanRow> &rows) const {
   std::vector<PlanRow> planned;
   for (int64_t layers = 0; layers <= description.transformer.numLayers; ++layers) {
     if (absl::Status status = checkInterruption(); !status.ok())
       return status;
     PipelineVariant own = variant;
     absl::StrAppend(&own.options, " checkpoint=", layers);
-    absl::StatusOr<PlanRow> row = plan(description, own, options, progress);
+    absl::StatusOr<PlanRow> row = plan(description, own, options);
     if (!row.ok())
       return row.status();
     row->checkpoint = layers;
@@ -102,26 +116,52 @@ absl::Status PlanCommand::planBestCheckpoint(const ModelDescription &description
   return absl::OkStatus();
 }
 
+absl::Status PlanCommand::planCell(const ModelDescription &description, const PipelineVariant &variant,
+                                   const CompileOptions &options, std::vector<PlanRow> &rows) const {
+  if (absl::Status status = checkInterruption(); !status.ok())
+    return status;
+  if (bestCheckpoint)
+    return planBestCheckpoint(description, variant, options, rows);
+  absl::StatusOr<PlanRow> row = plan(description, variant, options);
+  if (row.ok())
+    rows.push_back(*std::move(row));
+  return row.status();
+}
+
+/// Returns the number of plans at the same time. Each may take a few hundred MiB. Dumps, and what compilation prints,
+/// stay in the order of the cells.
+static size_t getNumThreads(const CompileOptions &options) {
+  if (!options.dumpDir.empty() || !options.remarks.empty() || options.passStatistics)
+    return 1;
+  return std::clamp<size_t>(std::thread::hardware_concurrency(), 1, 8);
+}
+
 absl::Status PlanCommand::planAll(llvm::ArrayRef<ModelDescription> descriptions, const CompileOptions &options,
                                   std::vector<PlanRow> &rows) const {
   std::vector<PipelineVariant> pipelines = compile.getPipelines();
-  Progress progress(static_cast<int64_t>(descriptions.size() * pipelines.size()));
-  for (const ModelDescription &description : descriptions) {
-    for (const PipelineVariant &variant : pipelines) {
-      if (absl::Status status = checkInterruption(); !status.ok())
-        return status;
-      if (bestCheckpoint) {
-        if (absl::Status status = planBestCheckpoint(description, variant, options, progress, rows); !status.ok())
-          return status;
-        continue;
-      }
-      absl::StatusOr<PlanRow> row = plan(description, variant, options, progress);
-      if (!row.ok())
-        return row.status();
-      rows.push_back(*std::move(row));
-    }
+  size_t count = descriptions.size() * pipelines.size();
+  Progress progress(static_cast<int64_t>(count));
+  auto begin = [&](size_t index) {
+    // An error of the row is that of its plan.
+    if (auto row = makeRow(descriptions[index / pipelines.size()], pipelines[index % pipelines.size()]); row.ok())
+      progress.start(describePlan(*row));
+  };
+  std::vector<std::vector<PlanRow>> cells(count);
+  absl::Status status = forEachCell(count, getNumThreads(options), begin, [&](size_t index) {
+    std::vector<PlanRow> planned;
+    absl::Status status =
+        planCell(descriptions[index / pipelines.size()], pipelines[index % pipelines.size()], options, planned);
+    if (status.ok())
+      cells[index] = std::move(planned);
+    return status;
+  });
+  // Cells behind one that failed may be complete.
+  for (std::vector<PlanRow> &cell : cells) {
+    if (cell.empty())
+      break;
+    std::move(cell.begin(), cell.end(), std::back_inserter(rows));
   }
-  return absl::OkStatus();
+  return status;
 }
 
 std::vector<ColumnHead> PlanCommand::getColumns() const {

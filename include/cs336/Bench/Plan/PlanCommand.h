@@ -14,7 +14,6 @@
 #include "cs336/Bench/Plan/LinkFlags.h"
 #include "cs336/Bench/Plan/PlanReport.h"
 #include "cs336/Bench/Plan/TimelineFlags.h"
-#include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
 
@@ -36,12 +35,18 @@ public:
   absl::Status run(llvm::StringRef commandLine) override;
 
 private:
+  /// Returns the row of a cell without its plan, or INVALID_ARGUMENT for types or options that exclude each other.
+  absl::StatusOr<PlanRow> makeRow(const ModelDescription &description, const PipelineVariant &variant) const;
   absl::StatusOr<PlanRow> plan(const ModelDescription &description, const PipelineVariant &variant,
-                               const CompileOptions &options, Progress &progress) const;
+                               const CompileOptions &options) const;
   /// Appends the plan of the block size that takes the least memory, those of its neighbours, and the one without
   /// recomputation.
   absl::Status planBestCheckpoint(const ModelDescription &description, const PipelineVariant &variant,
-                                  const CompileOptions &options, Progress &progress, std::vector<PlanRow> &rows) const;
+                                  const CompileOptions &options, std::vector<PlanRow> &rows) const;
+  /// Appends the rows of one cell.
+  absl::Status planCell(const ModelDescription &description, const PipelineVariant &variant,
+                        const CompileOptions &options, std::vector<PlanRow> &rows) const;
+  /// Plans the cells on several threads. After an error, `rows` has those of the cells before it.
   absl::Status planAll(llvm::ArrayRef<ModelDescription> descriptions, const CompileOptions &options,
                        std::vector<PlanRow> &rows) const;
 
