@@ -47,6 +47,26 @@ def test_cells_are_exact_and_memory_is_close(name: str) -> None:
     assert f"  memory: the plan of {forecast['largest']}\n  time: " in before
 
 
+def test_searches_of_plans_take_ten_times_as_long() -> None:
+    command = ["plan", "--size", "tiny,small", "--mode", "forward,train", "--dtype", "fp32,bf16"]
+    forecasts = {
+        flags: json.loads(bench(*command, "--forecast", *flags).stdout)
+        for flags in ((), ("--memory-limit", "1MiB"), ("--memory-budget", "1GiB"), ("--best-checkpoint",))
+    }
+    assert [forecast["cells"] for forecast in forecasts.values()] == [8, 8, 8, 4 * 3 + 4 * 4]
+    assert all(forecast["memory_bytes"] is None for forecast in forecasts.values())
+    plain, *searches = (forecast["seconds"] for forecast in forecasts.values())
+    # Of 2 layers and of 12, as many models each: (2 * 3 + 12 * 13) / (2 + 12).
+    assert [seconds / plain for seconds in searches] == pytest.approx([10, 10, 162 / 14])
+
+
+def test_plans_of_a_study_are_forecast() -> None:
+    text = bench("study", "memory_profiling", "--help").stdout
+    (of_gpus,) = re.findall(r"^a GPU +(.*)$", text, re.MULTILINE)
+    assert re.fullmatch(r"14 cells, about (1 min|[4-9]\d s).*", of_gpus)
+    assert "a few seconds" not in text
+
+
 def test_the_largest_models_are_forecast_quickly() -> None:
     """No cell is compiled, and no GPU is needed."""
     start = time.monotonic()

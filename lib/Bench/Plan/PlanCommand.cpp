@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Bench/Plan/ParallelCells.h"
+#include "cs336/Bench/Plan/PlanForecast.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Driver/Flags/GivenFlags.h"
@@ -43,7 +44,7 @@ PlanCommand::PlanCommand()
                      cl::desc("Plan every --checkpoint, and list the one that takes the least memory, its two "
                               "neighbours, and no recomputation"),
                      cl::cat(category), cl::sub(subcommand)),
-      timeline(category, subcommand), links(category, subcommand),
+      timeline(category, subcommand), forecastOnly(category, subcommand), links(category, subcommand),
       ranks("ranks", cl::desc("Number of ranks; memory and work are those of one of them (default 1)"),
             cl::value_desc("number"), cl::init(1), cl::cat(category), cl::sub(subcommand)),
       distribute(ranks, category, subcommand), output(category, subcommand),
@@ -204,6 +205,11 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
     if (bestCheckpoint && !path.path.empty())
       return absl::InvalidArgumentError(
           absl::StrCat("--best-checkpoint conflicts with ", path.flag.str(), ", which requires one plan"));
+  if (forecastOnly) {
+    PlanSearches searches{memoryLimit.getNumOccurrences() > 0, compile.setsMemoryBudget(), bestCheckpoint};
+    llvm::outs() << json::Value(forecastPlans(*descriptions, compile.getPipelines().size(), searches).toJSON()) << "\n";
+    return absl::OkStatus();
+  }
   const DeviceModel *named = timeline.getDevice();
   predictOn = named ? *named : getDefaultDeviceModel(device.kind == runtime::DeviceKind::kCuda);
   predictOn.interconnect = links.apply(predictOn.interconnect);

@@ -11,6 +11,7 @@
 #include "cs336/Bench/Command/Command.h"
 #include "cs336/Bench/Command/MemoryLimitFlag.h"
 #include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Bench/Forecast/Forecast.h"
 #include "cs336/Bench/Plan/LinkFlags.h"
 #include "cs336/Bench/Plan/PlanReport.h"
 #include "cs336/Bench/Plan/TimelineFlags.h"
@@ -59,6 +60,7 @@ private:
   llvm::cl::opt<int64_t> most;
   llvm::cl::opt<bool> sweepTables, bestCheckpoint;
   TimelineFlags timeline;
+  ForecastFlag forecastOnly;
   LinkFlags links;
   llvm::cl::opt<int> ranks;
   DistributeFlags distribute;
