@@ -56,7 +56,7 @@ def test_searches_of_plans_take_ten_times_as_long() -> None:
     assert [forecast["cells"] for forecast in forecasts.values()] == [8, 8, 8, 4 * 3 + 4 * 4]
     assert all(forecast["memory_bytes"] is None for forecast in forecasts.values())
     plain, *searches = (forecast["seconds"] for forecast in forecasts.values())
-    # Of 2 layers and of 12, as many models each: (2 * 3 + 12 * 13) / (2 + 12).
+    # As many models of 2 layers as of 12: (2 * 3 + 12 * 13) / (2 + 12).
     assert [seconds / plain for seconds in searches] == pytest.approx([10, 10, 162 / 14])
 
 

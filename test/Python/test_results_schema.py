@@ -23,10 +23,12 @@ COMMANDS = {
     "model": ["model", *MODEL, *STEPS, "--mode", "forward,train", "--dtype", "fp32,bf16"],
     "model, profile": ["model", *MODEL, *STEPS, "--profile", "--no-mfu", "--mode", "train"],
     "model, roofline": ["model", *MODEL, *STEPS, "--profile", "--roofline", "--no-mfu", "--mode", "train"],
+    "model, checkpoints": ["model", *MODEL, *STEPS, "--no-mfu", "--mode", "train", "--checkpoint", "0,1,2"],
     "attention": ["attention", *ATTENTION, "--fusion", "none,all"],
     "allreduce": ["allreduce", "--backend", "threads", "--ranks", "2,3", "--size", "1000", "--steps", "2"],
     "ddp": ["ddp", *MODEL, *STEPS, "--distribute", "none,flat,bucket,fsdp", "--bucket-mib", "0.1,25"],
     "plan": ["plan", *MODEL, "--memory-limit", "2MiB"],
+    "plan, checkpoints": ["plan", *MODEL, "--mode", "train", "--checkpoint", "0,1,2"],
     "explain": ["explain", *MODEL, "--mode", "train", "--compile-time"],
     "plan, ranks": ["plan", *MODEL, "--ranks", "2", "--distribute", "zero1"],
     "scaling": ["scaling", "--size", "2.7B", "--ranks", "8,64", "--dtype", "fp32,bf16"],
@@ -114,6 +116,14 @@ def test_consequences_of_flags_are_no_settings(name: str) -> None:
     roles = {column["key"]: column["role"] for column in bench(*COMMANDS[name])["columns"]}
     assert roles["recomputed_percent"] == "result" and roles.get("steps", "result") == "result"
     assert roles["ladder"] == roles["batch_size"] == "setting"
+
+
+def test_recomputations_are_compared_with_themselves(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(bench(*COMMANDS["model, checkpoints"])))
+    rows = bench("compare", str(path), str(path))["results"]
+    assert [row["checkpoint"] for row in rows if row["time"] == "median_ms"] == [0, 1, 2]
+    assert all(row["before"] == row["after"] for row in rows)
 
 
 def test_selected_columns_and_comparisons_conform(tmp_path: Path) -> None:
