@@ -659,8 +659,20 @@ exec.entry @e mode<train> {
   %w = exec.get @w : memref<64xf32>
   %all = exec.get gathered @w : memref<128xf32>
   %second = exec.view %all : memref<128xf32> to memref<64xf32, strided<[1], offset: 64>>
+  exec.collective all_gather ins(%w : memref<64xf32>) outs(%all : memref<128xf32>) group = 2
   // expected-error@below {{reads storage that it writes through another view}}
   exec.copy ins(%second : memref<64xf32, strided<[1], offset: 64>>) outs(%w : memref<64xf32>)
+}
+
+// -----
+
+exec.variable @w parameter : memref<64xf32> {gathered, shards = 2 : i64}
+exec.entry @e mode<train> {
+  // expected-note@below {{the buffer's storage is here}}
+  %all = exec.get gathered @w : memref<128xf32>
+  %y = exec.output "y" output : memref<128xf32>
+  // expected-error@below {{reads a buffer that no command has written}}
+  exec.copy ins(%all : memref<128xf32>) outs(%y : memref<128xf32>)
 }
 
 // -----

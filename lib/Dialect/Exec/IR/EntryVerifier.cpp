@@ -114,8 +114,10 @@ LogicalResult EntryChecker::checkCommand(CommandOpInterface command) {
     BufferOpInterface storage = getStorage(read);
     if (!storage)
       return command->emitOpError() << "reads a value that is not a buffer of the entry";
-    bool isGiven = storage.getStorageKind() == StorageKind::Variable || storage.getStorageKind() == StorageKind::Input;
-    if (!isGiven && !written.contains(getOwner(read))) {
+    // Before a command gathers them, the parts of other ranks have no values.
+    bool isGiven = storage.getStorageKind() == StorageKind::Input ||
+                   (storage.getStorageKind() == StorageKind::Variable && !isGathered(read));
+    if (!isGiven && !written.contains(storage.getOperation())) {
       InFlightDiagnostic diagnostic = command->emitOpError() << "reads a buffer that no command has written";
       diagnostic.attachNote(storage->getLoc()) << "the buffer's storage is here";
       return diagnostic;
@@ -129,7 +131,7 @@ LogicalResult EntryChecker::checkCommand(CommandOpInterface command) {
       return command->emitOpError() << "writes a value that is not a buffer of the entry";
     if (storage.getStorageKind() == StorageKind::Input)
       return command->emitOpError() << "writes an input, which belongs to the caller";
-    written.insert(getOwner(write));
+    written.insert(storage.getOperation());
   }
   return checkEvents(command);
 }
