@@ -31,7 +31,7 @@ using testing::ProgramBuilder;
 constexpr int64_t kPart = 64;
 
 /// Buffers of the entries of MakeProgram(), by position.
-enum : uint32_t { kOwn, kAll };
+enum : uint32_t { kOwnPart, kAllParts };
 
 /// A program with a gathered variable "w", a copy of it, and the entries
 /// "own", which returns the part that a rank stores, and "gather":
@@ -157,33 +157,33 @@ const Defect kDefects[] = {
      "variable 'w': it is gathered, but has no shards"},
     {"SmallParts", [](auto &e) { e.variables[0]->type->shape = {2 * kPart - 32}; },
      "it is gathered, but its parts of 192 bytes are not multiples of 256"},
-    {"AllPartsOfAnother", [](auto &e) { Gather(e).buffers[kAll]->index = 1; },
+    {"AllPartsOfAnother", [](auto &e) { Gather(e).buffers[kAllParts]->index = 1; },
      "it holds all parts of variable 1, which is not gathered"},
-    {"AllPartsOfNoVariable", [](auto &e) { Gather(e).buffers[kAll]->index = 2; }, "variable 2 of 2"},
-    {"BytesBeyondAllParts", [](auto &e) { Gather(e).buffers[kAll]->byte_size += 4; }, "are not within the 512"},
+    {"AllPartsOfNoVariable", [](auto &e) { Gather(e).buffers[kAllParts]->index = 2; }, "variable 2 of 2"},
+    {"BytesBeyondAllParts", [](auto &e) { Gather(e).buffers[kAllParts]->byte_size += 4; }, "are not within the 512"},
     {"CopyOfAllPartsToThePart",
      [](auto &e) {
        EntryBuilder entry(e, Gather(e));
-       AddCopy(e, entry.View(kAll, {kPart}, {1}, kPart * 4), kOwn);
+       AddCopy(e, entry.View(kAllParts, {kPart}, {1}, kPart * 4), kOwnPart);
      },
      "it writes 'w' f32[64] with strides [1] over bytes of 'w.view'"},
     {"CopyOfThePartToAllParts",
      [](auto &e) {
        EntryBuilder entry(e, Gather(e));
-       AddCopy(e, kOwn, entry.View(kAll, {kPart}, {1}));
+       AddCopy(e, kOwnPart, entry.View(kAllParts, {kPart}, {1}));
      },
      "it writes 'w.view' f32[64] with strides [1] over bytes of 'w'"},
     {"GatherOfHalfAPart",
      [](auto &e) {
        EntryBuilder entry(e, Gather(e));
-       entry.Collective(format::CollectiveKind::all_gather, entry.View(kOwn, {kPart / 2}, {1}),
-                        entry.View(kAll, {kPart}, {1}));
+       entry.Collective(format::CollectiveKind::all_gather, entry.View(kOwnPart, {kPart / 2}, {1}),
+                        entry.View(kAllParts, {kPart}, {1}));
      },
      "it writes 'w.view' f32[64] with strides [1] over bytes of 'w.view'"},
     {"AllToAll",
      [](auto &e) {
        EntryBuilder entry(e, Gather(e));
-       entry.Collective(format::CollectiveKind::all_to_all, kOwn, entry.View(kAll, {kPart}, {1}));
+       entry.Collective(format::CollectiveKind::all_to_all, kOwnPart, entry.View(kAllParts, {kPart}, {1}));
      },
      "it writes 'w.view' f32[64] with strides [1] over bytes of 'w'"},
     {"ReadWithoutAnEvent",
@@ -196,7 +196,7 @@ const Defect kDefects[] = {
      [](auto &e) {
        // Stream 1 overwrites the part while stream 0 reads all parts.
        EntryBuilder entry(e, Gather(e));
-       entry.Copy(entry.Input("x", MakeType(DType::kF32, {kPart})), kOwn);
+       entry.Copy(entry.Input("x", MakeType(DType::kF32, {kPart})), kOwnPart);
        Gather(e).streams = 2;
        Gather(e).commands[2]->stream = 1;
      },

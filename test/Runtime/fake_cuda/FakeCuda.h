@@ -68,7 +68,7 @@ struct FakeCuda {
   int allocations = 0;
   int contexts_pushed = 0; // Minus those popped.
   int graphs_launched = 0, objects = 0;
-  Shared<unsigned long long> graph_flags; // Of the last graph that was instantiated.
+  Shared<unsigned long long> graph_flags; // Flags of the last graph that was instantiated.
   Shared<int> kernels_run;
   int host_functions = 0;                // Enqueued so far.
   Shared<int> calls_from_host_functions; // Each fails, as CUDA forbids them.

@@ -201,9 +201,9 @@ public:
   }
 
   char *Find(const format::BufferT &buffer) {
-    std::vector<char> &storage = buffer.source == format::BufferSource::arena      ? arena_
-                                 : IsOfVariable(buffer)                            ? variables_[buffer.index]
-                                                                                   : inputs_[buffer.index];
+    std::vector<char> &storage = buffer.source == format::BufferSource::arena ? arena_
+                                 : IsOfVariable(buffer)                       ? variables_[buffer.index]
+                                                                              : inputs_[buffer.index];
     return storage.data() + buffer.byte_offset;
   }
 
