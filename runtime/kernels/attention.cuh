@@ -16,9 +16,8 @@
 // - returnsDerivative: compute and computeInterior also return the derivative of the score. Without it, the derivative
 //   is 1 for every score that is not −∞.
 // - compute, computeInterior: the score of a pair, from its scaled q · k.
-// - inspect: what data does to the pairs of a tile (tile_mask.cuh). If it exists, kernels skip tiles that data hides,
-// and
-//   computeInterior is equal to compute only in tiles that `inspect` finds to be whole.
+// - inspect: what data does to the pairs of a tile (tile_mask.cuh). If it exists, kernels skip tiles that data hides.
+//   computeInterior is then equal to compute only in tiles that `inspect` finds to be whole.
 
 constexpr float log2OfE = 1.4426950408889634f;
 
