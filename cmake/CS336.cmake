@@ -55,7 +55,9 @@ function(cs336_use_compiler target)
   endif()
   # By its path, and not as a target: what it exports depends on the objects of the very targets that link it.
   target_link_libraries(${target} PUBLIC cs336_mlir cs336_runtime ${CS336_COMPILER_FILE})
-  add_dependencies(${target} ${ARGN})
+  if(ARGN)
+    add_dependencies(${target} ${ARGN})
+  endif()
   set_property(GLOBAL APPEND PROPERTY CS336_COMPILER_USERS ${target})
 endfunction()
 
