@@ -164,6 +164,11 @@ LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions
   if (!isCUDA && !options.tunedSchedules.empty())
     return error(
         "the option tuned-schedules of the pipeline requires target=cuda: the CPU's kernels have no schedules");
+  manager.addPass(exec::createGatherInPlacePass());
+  // Runs before launches are batched, which would delay the gathers.
+  exec::GatherAheadPassOptions ahead;
+  ahead.percent = options.gatherAhead;
+  manager.addPass(exec::createGatherAheadPass(ahead));
   if (isCUDA) {
     manager.addPass(exec::createCopiesToKernelsPass());
     // Runs before workspaces are added, because a batch has a single workspace.
@@ -176,7 +181,6 @@ LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions
     }
     manager.addPass(createAddWorkspacesPass());
   }
-  manager.addPass(exec::createGatherInPlacePass());
   uint64_t alignment = isCUDA ? kCUDAAlignment : kCPUAlignment;
   // Runs after launches are batched, which needs buffers that share no storage.
   manager.addNestedPass<exec::EntryOp>(exec::createPackBucketsPass({alignment}));

@@ -133,6 +133,9 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                              llvm::cl::desc("Keep copies of parameters in the low type, which updates write. Requires "
                                             "--fusion elementwise or higher"),
                              llvm::cl::init(true)};
+  Option<unsigned> gatherAhead{*this, "gather-ahead",
+                               llvm::cl::desc("Percentage of the gathers of zero1 that the step before may do"),
+                               llvm::cl::init(25)};
   Option<bool> fuseEpilogues{
       *this, "fuse-epilogues",
       llvm::cl::desc(

@@ -624,6 +624,11 @@ exec.variable @w parameter : memref<64xf32> {gathered}
 
 // -----
 
+// expected-error@below {{keeps the parts of other ranks, but is not gathered}}
+exec.variable @w parameter : memref<64xf32> {kept, shards = 2 : i64}
+
+// -----
+
 // expected-error@below {{is gathered, but its parts of 192 bytes are not multiples of 256}}
 exec.variable @w parameter : memref<48xf32> {gathered, shards = 2 : i64}
 
@@ -671,7 +676,7 @@ exec.entry @e mode<train> {
   // expected-note@below {{the buffer's storage is here}}
   %all = exec.get gathered @w : memref<128xf32>
   %y = exec.output "y" output : memref<128xf32>
-  // expected-error@below {{reads a buffer that no command has written}}
+  // expected-error@below {{reads the parts of other ranks, which no command has gathered}}
   exec.copy ins(%all : memref<128xf32>) outs(%y : memref<128xf32>)
 }
 
@@ -706,5 +711,64 @@ exec.entry @e mode<forward> {
   %w = exec.get @w : memref<64xf32>
   %all = exec.get gathered @w : memref<128xf32>
   // expected-error@below {{writes parameter @w, which an entry of mode forward must leave as it is}}
+  exec.collective all_gather ins(%w : memref<64xf32>) outs(%all : memref<128xf32>) group = 2
+}
+
+// -----
+
+// The new part makes those of other ranks outdated.
+exec.variable @w parameter : memref<64xf32> {gathered, shards = 2 : i64}
+exec.entry @e mode<train> {
+  %w = exec.get @w : memref<64xf32>
+  // expected-note@below {{the buffer's storage is here}}
+  %all = exec.get gathered @w : memref<128xf32>
+  %x = exec.input "x" : memref<64xf32>
+  %y = exec.output "y" output : memref<128xf32>
+  exec.collective all_gather ins(%w : memref<64xf32>) outs(%all : memref<128xf32>) group = 2
+  exec.copy ins(%x : memref<64xf32>) outs(%w : memref<64xf32>)
+  // expected-error@below {{reads the parts of other ranks, which no command has gathered}}
+  exec.copy ins(%all : memref<128xf32>) outs(%y : memref<128xf32>)
+}
+
+// -----
+
+// No entry gathers the parts that callers set.
+exec.variable @w parameter : memref<64xf32> {gathered, kept, shards = 2 : i64}
+exec.entry @e mode<forward> {
+  // expected-note@below {{the buffer's storage is here}}
+  %all = exec.get gathered @w : memref<128xf32>
+  %y = exec.output "y" output : memref<128xf32>
+  // expected-error@below {{reads the parts of other ranks, which no command has gathered}}
+  exec.copy ins(%all : memref<128xf32>) outs(%y : memref<128xf32>)
+}
+
+// -----
+
+exec.variable @w parameter : memref<64xf32> {gathered, kept, shards = 2 : i64}
+// expected-error@below {{does not gather the parts of "w", which other entries read}}
+exec.entry @prepare mode<prepare> {
+}
+
+// -----
+
+exec.variable @w derived : memref<64xf32> {gathered, kept, shards = 2 : i64}
+// expected-error@below {{writes "w", but does not gather its parts afterwards}}
+exec.entry @e mode<train> {
+  %w = exec.get @w : memref<64xf32>
+  %all = exec.get gathered @w : memref<128xf32>
+  %x = exec.input "x" : memref<64xf32>
+  exec.collective all_gather ins(%w : memref<64xf32>) outs(%all : memref<128xf32>) group = 2
+  exec.copy ins(%x : memref<64xf32>) outs(%w : memref<64xf32>)
+}
+
+// -----
+
+exec.variable @v parameter : memref<64xf32> {gathered, kept, shards = 2 : i64}
+exec.variable @w parameter : memref<64xf32> {gathered, kept, shards = 2 : i64}
+exec.entry @prepare mode<prepare> {
+  %v = exec.get @v : memref<64xf32>
+  %w = exec.get @w : memref<64xf32>
+  %all = exec.get gathered @v : memref<128xf32>
+  // expected-error@below {{writes parameter @v, which an entry of mode prepare must leave as it is}}
   exec.collective all_gather ins(%w : memref<64xf32>) outs(%all : memref<128xf32>) group = 2
 }

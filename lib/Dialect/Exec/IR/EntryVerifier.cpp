@@ -114,9 +114,8 @@ LogicalResult EntryChecker::checkCommand(CommandOpInterface command) {
     BufferOpInterface storage = getStorage(read);
     if (!storage)
       return command->emitOpError() << "reads a value that is not a buffer of the entry";
-    // Before a command gathers them, the parts of other ranks have no values.
-    bool isGiven = storage.getStorageKind() == StorageKind::Input ||
-                   (storage.getStorageKind() == StorageKind::Variable && !isGathered(read));
+    // For the parts of other ranks, see verifyGathered().
+    bool isGiven = storage.getStorageKind() == StorageKind::Input || storage.getStorageKind() == StorageKind::Variable;
     if (!isGiven && !written.contains(storage.getOperation())) {
       InFlightDiagnostic diagnostic = command->emitOpError() << "reads a buffer that no command has written";
       diagnostic.attachNote(storage->getLoc()) << "the buffer's storage is here";
@@ -164,16 +163,110 @@ static bool mayWrite(Mode mode, VariableKind kind) {
   return mode == Mode::Train || (mode == Mode::Prepare && kind != VariableKind::Parameter);
 }
 
+/// Returns whether `write` is the storage of all parts of a variable, into which the command gathers its part.
+static bool gathersInPlace(CommandOpInterface command, Value write) {
+  return llvm::any_of(command.getReads(), [&](Value read) {
+    return gathersInPlace(command, read, write) &&
+           read.getDefiningOp<GetOp>().getVariable() == write.getDefiningOp<GetOp>().getVariable();
+  });
+}
+
+namespace {
+/// Follows the parts of other ranks through an entry.
+class PartsChecker {
+public:
+  PartsChecker(EntryOp entry, SymbolTableCollection &symbols);
+
+  LogicalResult run();
+
+private:
+  LogicalResult checkRead(CommandOpInterface command, Value read);
+  LogicalResult checkEnd();
+
+  EntryOp entry;
+  ModuleOp module;
+  /// An entry gathers the parts of kept variables after callers have set them.
+  bool hasPrepare;
+  /// Variables with storage for the parts of other ranks.
+  llvm::DenseMap<StringAttr, VariableOp> gathered;
+  /// Those whose parts of other ranks are values of this run, and those whose own part was written since.
+  llvm::DenseSet<StringAttr> current, outdated;
+};
+} // namespace
+
+PartsChecker::PartsChecker(EntryOp entry, SymbolTableCollection &symbols)
+    : entry(entry), module(entry->getParentOfType<ModuleOp>()),
+      hasPrepare(
+          llvm::any_of(module.getOps<EntryOp>(), [](EntryOp other) { return other.getMode() == Mode::Prepare; })) {
+  for (auto get : entry.getBody().getOps<GetOp>())
+    if (auto variable = symbols.lookupNearestSymbolFrom<VariableOp>(get, get.getVariableAttr()))
+      if (variable.getGathered())
+        gathered[variable.getSymNameAttr()] = variable;
+}
+
+LogicalResult PartsChecker::checkRead(CommandOpInterface command, Value read) {
+  auto get = dyn_cast_if_present<GetOp>(getStorage(read).getOperation());
+  if (!get || !get.getGathered())
+    return success();
+  StringAttr name = get.getVariableAttr().getAttr();
+  VariableOp variable = gathered.lookup(name);
+  bool isKept = variable && variable.getKept() && hasPrepare && entry.getMode() != Mode::Prepare;
+  if (current.contains(name) || (isKept && !outdated.contains(name)))
+    return success();
+  InFlightDiagnostic diagnostic = command->emitOpError()
+                                  << "reads the parts of other ranks, which no command has gathered";
+  diagnostic.attachNote(get.getLoc()) << "the buffer's storage is here";
+  return diagnostic;
+}
+
+LogicalResult PartsChecker::checkEnd() {
+  for (StringAttr name : outdated)
+    if (gathered.lookup(name).getKept())
+      return entry.emitOpError() << "writes " << name << ", but does not gather its parts afterwards";
+  if (entry.getMode() != Mode::Prepare)
+    return success();
+  for (auto variable : module.getOps<VariableOp>())
+    if (variable.getKept() && !current.contains(variable.getSymNameAttr()))
+      return entry.emitOpError() << "does not gather the parts of " << variable.getSymNameAttr()
+                                 << ", which other entries read";
+  return success();
+}
+
+LogicalResult PartsChecker::run() {
+  for (auto command : entry.getBody().getOps<CommandOpInterface>()) {
+    for (Value read : command.getReads())
+      if (failed(checkRead(command, read)))
+        return failure();
+    for (Value write : command.getWrites()) {
+      auto get = dyn_cast_if_present<GetOp>(getStorage(write).getOperation());
+      if (!get || !gathered.contains(get.getVariableAttr().getAttr()))
+        continue;
+      StringAttr name = get.getVariableAttr().getAttr();
+      if (get.getGathered()) {
+        current.insert(name);
+        outdated.erase(name);
+      } else {
+        current.erase(name);
+        outdated.insert(name);
+      }
+    }
+  }
+  return checkEnd();
+}
+
 LogicalResult EntryOp::verifySymbolUses(SymbolTableCollection &symbols) {
   for (auto command : getBody().getOps<CommandOpInterface>())
     for (Value write : command.getWrites()) {
       auto get = dyn_cast_if_present<GetOp>(getStorage(write).getOperation());
       auto variable = get ? symbols.lookupNearestSymbolFrom<VariableOp>(get, get.getVariableAttr()) : VariableOp();
-      // The verifier of `exec.get` rejects unknown variables.
-      if (variable && !mayWrite(getMode(), variable.getKind()))
+      // The verifier of `exec.get` rejects unknown variables. `prepare` may gather parts, which changes none.
+      bool changesNone = getMode() == Mode::Prepare && gathersInPlace(command, write);
+      if (variable && !changesNone && !mayWrite(getMode(), variable.getKind()))
         return command->emitOpError() << "writes " << stringifyVariableKind(variable.getKind()) << ' '
                                       << get.getVariableAttr() << ", which an entry of mode "
                                       << stringifyMode(getMode()) << " must leave as it is";
     }
+  if (failed(PartsChecker(*this, symbols).run()))
+    return failure();
   return verifyIndices(*this, symbols, [](LaunchOp, ArrayRef<IntegerValueRange>) {});
 }

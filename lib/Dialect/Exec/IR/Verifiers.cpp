@@ -33,6 +33,8 @@ static LogicalResult verifyViews(Operation *op, std::optional<ArrayAttr> views, 
 }
 
 static LogicalResult verifyShards(VariableOp variable) {
+  if (variable.getKept() && !variable.getGathered())
+    return variable.emitOpError() << "keeps the parts of other ranks, but is not gathered";
   if (!variable.getShardsAttr() && variable.getGathered())
     return variable.emitOpError() << "is gathered, but has no shards";
   if (!variable.getShardsAttr())

@@ -31,15 +31,21 @@ def Exec_VariableOp : Exec_Op<"variable", [Symbol]> {
     place in the whole. `exec.get gathered` names the storage of the whole. The parts of other ranks have values only
     in an entry that gathers them: checkpoints and callers see the own part. The parts must be multiples of 256 bytes.
 
+    With `kept` too, the parts of other ranks keep their values after an entry, and entries may read them without
+    gathering. An entry of mode `prepare` must gather them, because callers set the own part before it. Every other
+    entry that writes the own part must gather them afterwards.
+
     ```mlir
     exec.variable @"layers.0.ln1.weight" parameter : memref<64xf32> {init = #cs336.init<ones>}
     exec.variable @"lm_head.weight" parameter : memref<5000x128xf32> {shards = 2 : i64}
     exec.variable @"shadow.bf16.lm_head.weight" derived : memref<5000x128xbf16> {gathered, shards = 2 : i64}
+    exec.variable @"shadow.bf16.layers.0.ffn.w2.weight" derived : memref<64x256xbf16> {gathered, kept, shards = 2 : i64}
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Exec_VariableKindAttr:$kind, TypeAttrOf<Exec_Storage>:$type,
                        OptionalAttr<TypedArrayAttrBase<CS336_ViewAttr, "array of #cs336.view">>:$views,
-                       OptionalAttr<CS336_InitAttr>:$init, OptionalAttr<I64Attr>:$shards, UnitAttr:$gathered);
+                       OptionalAttr<CS336_InitAttr>:$init, OptionalAttr<I64Attr>:$shards, UnitAttr:$gathered,
+                       UnitAttr:$kept);
   let assemblyFormat = "$sym_name `` $kind `:` $type attr-dict";
   let extraClassDeclaration = [{
     /// The parts of a gathered variable are multiples of this many bytes, so that each is aligned like a variable.
@@ -116,6 +122,7 @@ def Exec_EntryOp : Exec_Op<"entry", [Symbol, IsolatedFromAbove, SingleBlock, NoT
     - a command reads only variables, inputs, and storage that an earlier command wrote;
     - some command writes each output, and none writes an input;
     - only `train` entries write parameters, and only `train` and `prepare` entries write other variables;
+    - the parts of other ranks have values when a command reads them, and those of `kept` variables when the entry ends;
     - no command reads storage that it writes through another view, and no command writes the same storage twice.
       Buffers in one piece of storage overlap if the ranges from their first to their last element overlap;
     - each event is recorded at most once, and before any wait for it;

@@ -1,0 +1,239 @@
+//===- GatherAheadPass.cpp - Gathers for the next step --------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "UpdateOrder.h"
+#include "cs336/Dialect/Exec/Transforms/CollectiveOrder.h"
+#include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
+#include "cs336/Dialect/Exec/Transforms/LiveSets.h"
+#include "cs336/Dialect/Exec/Transforms/Passes.h"
+#include "cs336/Statistics/PassCounter.h"
+#include "cs336/Statistics/RemarkOptions.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/Support/FormatVariadic.h"
+
+namespace cs336::exec {
+#define GEN_PASS_DEF_GATHERAHEADPASS
+#include "cs336/Dialect/Exec/Transforms/Passes.h.inc"
+} // namespace cs336::exec
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::exec;
+
+static constexpr RemarkOptions remarkOptions("exec-gather-ahead");
+static constexpr StringRef prepareName = "prepare";
+
+namespace {
+/// Finds the gathers of an entry that the run before can do.
+class UnitFinder {
+public:
+  UnitFinder(EntryOp entry, ArrayRef<CommandOpInterface> commands);
+  SmallVector<UpdateUnit> find() const;
+
+private:
+  /// What the entry does with a variable.
+  struct Uses {
+    SmallVector<unsigned> writesOfPart;
+    unsigned gathers = 0;
+  };
+  std::optional<UpdateUnit> read(CollectiveOp gather) const;
+
+  ArrayRef<CommandOpInterface> commands;
+  const SymbolTable symbols;
+  llvm::DenseMap<StringAttr, Uses> uses;
+  /// Variables that other entries write, except those of mode `prepare`.
+  llvm::DenseSet<StringAttr> writtenElsewhere;
+  unsigned end = 0; // Position after the last collective.
+};
+
+struct GatherAheadPass : exec::impl::GatherAheadPassBase<GatherAheadPass>, CountingPass {
+  using GatherAheadPassBase::GatherAheadPassBase;
+
+  void runOnOperation() override;
+
+private:
+  void run(EntryOp entry);
+  bool move(EntryOp entry, ArrayRef<CommandOpInterface> commands, ArrayRef<UpdateUnit> units,
+            ArrayRef<UpdateOrder::Step> steps);
+  void gatherInPrepare(ArrayRef<UpdateUnit> units);
+
+  PassCounter numGathers{this, "num-gathers", "Number of collectives moved to the end of the run before"};
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Gathers
+//===----------------------------------------------------------------------===//
+
+/// Returns the operation that names the buffer's storage if it is a variable, or null.
+static GetOp getVariableStorage(Value buffer) { return dyn_cast_if_present<GetOp>(getStorage(buffer).getOperation()); }
+
+UnitFinder::UnitFinder(EntryOp entry, ArrayRef<CommandOpInterface> commands)
+    : commands(commands), symbols(entry->getParentOp()) {
+  for (auto [position, each] : llvm::enumerate(commands)) {
+    CommandOpInterface command = each;
+    if (communicates(command))
+      end = position + 1;
+    for (Value write : command.getWrites())
+      if (GetOp variable = getVariableStorage(write)) {
+        Uses &itsUses = uses[variable.getVariableAttr().getAttr()];
+        if (variable.getGathered())
+          ++itsUses.gathers;
+        else
+          itsUses.writesOfPart.push_back(position);
+      }
+  }
+  for (auto other : entry->getParentOfType<ModuleOp>().getOps<EntryOp>()) {
+    if (other == entry || other.getMode() == Mode::Prepare)
+      continue;
+    for (auto command : other.getBody().getOps<CommandOpInterface>())
+      for (Value write : command.getWrites())
+        if (GetOp variable = getVariableStorage(write))
+          writtenElsewhere.insert(variable.getVariableAttr().getAttr());
+  }
+}
+
+std::optional<UpdateUnit> UnitFinder::read(CollectiveOp gather) const {
+  UpdateUnit unit{gather, {}, 0};
+  for (auto [source, target] : llvm::zip_equal(gather.getSources(), gather.getTargets())) {
+    auto part = source.getDefiningOp<GetOp>();
+    auto whole = target.getDefiningOp<GetOp>();
+    if (!part || !whole || !whole.getGathered())
+      return std::nullopt;
+    StringAttr name = part.getVariableAttr().getAttr();
+    const Uses &itsUses = uses.at(name);
+    bool isUpdatedLast = llvm::all_of(itsUses.writesOfPart, [&](unsigned position) { return position >= end; });
+    if (itsUses.gathers != 1 || !isUpdatedLast || writtenElsewhere.contains(name))
+      return std::nullopt;
+    llvm::append_range(unit.updates, itsUses.writesOfPart);
+    auto bytes = static_cast<double>(getStorageBytes(symbols.lookup<VariableOp>(name).getBufferType()));
+    unit.sentBytes += bytes * static_cast<double>(gather.getGroup() - 1);
+  }
+  llvm::sort(unit.updates);
+  unit.updates.erase(llvm::unique(unit.updates), unit.updates.end());
+  return unit;
+}
+
+SmallVector<UpdateUnit> UnitFinder::find() const {
+  SmallVector<UpdateUnit> units;
+  for (CommandOpInterface command : commands)
+    if (auto gather = dyn_cast<CollectiveOp>(command.getOperation());
+        gather && gather.getKind() == CollectiveKind::AllGather)
+      if (std::optional<UpdateUnit> unit = read(gather))
+        units.push_back(std::move(*unit));
+  return units;
+}
+
+//===----------------------------------------------------------------------===//
+// Changes
+//===----------------------------------------------------------------------===//
+
+/// Gives the entry the order of the steps: commands and gathers of units. Returns false, and moves nothing, if the
+/// largest live set would grow.
+bool GatherAheadPass::move(EntryOp entry, ArrayRef<CommandOpInterface> commands, ArrayRef<UpdateUnit> units,
+                           ArrayRef<UpdateOrder::Step> steps) {
+  llvm::SmallPtrSet<Operation *, 16> moved;
+  SmallVector<Operation *> last;
+  for (UpdateOrder::Step step : steps) {
+    CommandOpInterface command =
+        step.isGather ? CommandOpInterface(CollectiveOp(units[step.number].gather)) : commands[step.number];
+    last.push_back(command);
+    moved.insert(last.back());
+  }
+  llvm::DenseMap<Operation *, unsigned> places;
+  for (CommandOpInterface command : commands)
+    if (!moved.contains(command))
+      places.try_emplace(command, places.size());
+  for (Operation *command : last)
+    places.try_emplace(command, places.size());
+  LiveSets liveSets(commands);
+  if (!liveSets.tryMove(
+          llvm::map_to_vector(commands, [&](CommandOpInterface command) { return places.lookup(command); })))
+    return false;
+  // Definitions of buffers stay where they are, before all commands that move.
+  Block &body = entry.getBody().front();
+  for (Operation *command : last)
+    command->moveBefore(&body, body.end());
+  return true;
+}
+
+/// Gathers the parts of the units after callers have set variables.
+void GatherAheadPass::gatherInPrepare(ArrayRef<UpdateUnit> units) {
+  ModuleOp module = getOperation();
+  SymbolTable symbols(module);
+  auto prepare = symbols.lookup<EntryOp>(prepareName);
+  OpBuilder builder(&getContext());
+  if (!prepare) {
+    prepare = EntryOp::create(builder, module.getLoc(), prepareName, Mode::Prepare, IntegerAttr(), IntegerAttr());
+    prepare.getBody().emplaceBlock();
+    symbols.insert(prepare);
+  }
+  builder.setInsertionPointToEnd(&prepare.getBody().front());
+  for (const UpdateUnit &unit : units) {
+    IRMapping mapping;
+    for (Value operand : unit.gather->getOperands())
+      mapping.map(operand, builder.clone(*operand.getDefiningOp())->getResult(0));
+    builder.clone(*unit.gather, mapping);
+  }
+}
+
+void GatherAheadPass::run(EntryOp entry) {
+  SymbolTable symbols(getOperation());
+  auto getVariable = [&](GetOp get) { return symbols.lookup<VariableOp>(get.getVariable()); };
+  // The pass has run already.
+  if (llvm::any_of(entry.getBody().getOps<GetOp>(), [&](GetOp get) { return getVariable(get).getKept(); }))
+    return;
+  auto commands = llvm::to_vector(entry.getBody().getOps<CommandOpInterface>());
+  SmallVector<UpdateUnit> units = UnitFinder(entry, commands).find();
+  if (units.empty())
+    return;
+  UpdateOrder order(entry, commands, units, linkRatio);
+  size_t count = order.chooseCount(llvm::divideCeil(units.size() * percent, 100));
+  auto missed = [&](StringRef name, StringRef why) {
+    remark::missed(entry.getLoc(), remarkOptions(name))
+        << remark::add("@{0}: its {1} gathers stay at its start: {2}", entry.getSymName(), units.size(), why);
+  };
+  if (count == 0)
+    return missed("NotAhead", "the first would not end before the updates of the parameters do");
+  ArrayRef<UpdateUnit> ahead = ArrayRef(units).take_front(count);
+  if (!move(entry, commands, units, order.order(count)))
+    return missed("KeptOrder", "in another order the updates would raise the largest live set");
+  gatherInPrepare(ahead);
+
+  for (const UpdateUnit &unit : ahead) {
+    CollectiveOp gather = unit.gather;
+    for (Value part : gather.getSources())
+      getVariable(part.getDefiningOp<GetOp>()).setKept(true);
+    // Its variables never change.
+    if (unit.updates.empty())
+      gather->erase();
+  }
+  numGathers += count;
+  remark::passed(entry.getLoc(), remarkOptions("Ahead"))
+      << remark::add("@{0}: {1} of {2} gathers follow the updates of their variables, and the next run begins without "
+                     "them",
+                     entry.getSymName(), count, units.size());
+}
+
+void GatherAheadPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  // The negated comparisons also reject NaN.
+  if (!(linkRatio >= 0)) {
+    module.emitError() << "link-ratio must not be negative, is " << llvm::formatv("{0}", linkRatio.getValue()).str();
+    return signalPassFailure();
+  }
+  if (percent > 100) {
+    module.emitError() << "percent must be at most 100, is " << percent.getValue();
+    return signalPassFailure();
+  }
+  if (percent == 0)
+    return;
+  for (auto entry : llvm::make_early_inc_range(module.getOps<EntryOp>()))
+    if (entry.getMode() == Mode::Train)
+      run(entry);
+}

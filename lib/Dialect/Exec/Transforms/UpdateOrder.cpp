@@ -1,0 +1,137 @@
+//===- UpdateOrder.cpp - The order of updates and gathers -----------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "UpdateOrder.h"
+
+#include "cs336/Dialect/Exec/Transforms/CollectiveOrder.h"
+#include "cs336/Dialect/Exec/Transforms/CommandWork.h"
+#include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
+#include "llvm/ADT/BitVector.h"
+
+using namespace mlir;
+using namespace cs336;
+using namespace cs336::exec;
+
+/// The first updates have at least one of this many parts of all bytes, if others wait for collectives meanwhile.
+static constexpr double kFirstFraction = 8;
+
+UpdateOrder::UpdateOrder(EntryOp entry, ArrayRef<CommandOpInterface> commands, ArrayRef<UpdateUnit> units,
+                         double linkRatio)
+    : commands(commands), units(units), linkRatio(linkRatio), latest(findLatestCollectives(commands)) {
+  WorkCounter counter(entry);
+  for (auto [position, command] : llvm::enumerate(commands)) {
+    if (communicates(command))
+      begin = position + 1;
+    bytes.push_back(counter.measure(command).bytes);
+  }
+  for (double each : ArrayRef(bytes).drop_front(begin))
+    totalBytes += each;
+}
+
+unsigned UpdateOrder::getReadiness(size_t unit) const {
+  unsigned readiness = 0;
+  for (unsigned update : units[unit].updates)
+    readiness = std::max(readiness, latest[update]);
+  return readiness;
+}
+
+/// Collects steps. Commands are placed once, after all earlier ones that they depend on.
+class UpdateOrder::Builder {
+public:
+  explicit Builder(const UpdateOrder &order) : order(order), isPlaced(order.commands.size()) {}
+
+  void placeCommands(ArrayRef<unsigned> positions);
+  void placeUnits(ArrayRef<size_t> numbers);
+  void placeRest() { placeCommands(llvm::to_vector(llvm::seq<unsigned>(order.begin, order.commands.size()))); }
+
+  double getBytes() const { return bytes; }
+  SmallVector<Step> take() { return std::move(steps); }
+
+private:
+  const UpdateOrder &order;
+  SmallVector<Step> steps;
+  llvm::BitVector isPlaced;
+  double bytes = 0;
+};
+
+void UpdateOrder::Builder::placeCommands(ArrayRef<unsigned> positions) {
+  llvm::BitVector needed(order.commands.size());
+  for (unsigned position : positions)
+    needed.set(position);
+  llvm::DenseSet<const void *> reads, writes;
+  auto isIn = [](const llvm::DenseSet<const void *> &set) {
+    return [&set](Value buffer) { return set.contains(getStorageIdentity(buffer)); };
+  };
+  for (unsigned position = order.commands.size(); position-- > order.begin;) {
+    CommandOpInterface command = order.commands[position];
+    if (isPlaced.test(position))
+      continue;
+    SmallVector<Value> itsReads = command.getReads(), itsWrites = command.getWrites();
+    if (!needed.test(position) && llvm::none_of(itsReads, isIn(writes)) && llvm::none_of(itsWrites, isIn(writes)) &&
+        llvm::none_of(itsWrites, isIn(reads)))
+      continue;
+    needed.set(position);
+    for (Value read : itsReads)
+      reads.insert(getStorageIdentity(read));
+    for (Value write : itsWrites)
+      writes.insert(getStorageIdentity(write));
+  }
+  for (unsigned position : needed.set_bits()) {
+    if (isPlaced.test(position))
+      continue;
+    isPlaced.set(position);
+    bytes += order.bytes[position];
+    steps.push_back({position, /*isGather=*/false});
+  }
+}
+
+void UpdateOrder::Builder::placeUnits(ArrayRef<size_t> numbers) {
+  for (size_t number : numbers)
+    placeCommands(order.units[number].updates);
+  for (size_t number : numbers)
+    if (!order.units[number].updates.empty())
+      steps.push_back({static_cast<unsigned>(number), /*isGather=*/true});
+}
+
+SmallVector<UpdateOrder::Step> UpdateOrder::order(size_t count) const {
+  auto numbers = llvm::to_vector(llvm::seq<size_t>(0, count));
+  llvm::stable_sort(numbers, [&](size_t lhs, size_t rhs) { return getReadiness(lhs) < getReadiness(rhs); });
+  ArrayRef<size_t> early = ArrayRef(numbers).take_front(count / 2), late = ArrayRef(numbers).drop_front(count / 2);
+
+  Builder alone(*this);
+  alone.placeUnits(early);
+  double enough = totalBytes / kFirstFraction - alone.getBytes();
+  auto others = llvm::to_vector(llvm::seq<size_t>(count, units.size()));
+  llvm::stable_sort(others, [&](size_t lhs, size_t rhs) { return getReadiness(lhs) < getReadiness(rhs); });
+
+  Builder builder(*this);
+  for (size_t other : others)
+    if (!late.empty() && builder.getBytes() < enough && getReadiness(other) < getReadiness(late.back()))
+      builder.placeCommands(units[other].updates);
+  builder.placeUnits(early);
+  builder.placeUnits(late);
+  builder.placeRest();
+  return builder.take();
+}
+
+bool UpdateOrder::gathersEndInTime(ArrayRef<Step> steps) const {
+  double commandsEnd = 0, gathersEnd = 0;
+  for (Step step : steps) {
+    if (step.isGather)
+      gathersEnd = std::max(gathersEnd, commandsEnd) + units[step.number].sentBytes * linkRatio;
+    else
+      commandsEnd += bytes[step.number];
+  }
+  return gathersEnd <= commandsEnd;
+}
+
+size_t UpdateOrder::chooseCount(size_t most) const {
+  size_t count = 0;
+  while (count < std::min(most, units.size()) && gathersEndInTime(order(count + 1)))
+    ++count;
+  return count;
+}
