@@ -61,11 +61,11 @@ void ScoreText::emit(raw_ostream &os, const DeviceKernel &kernel) const {
   bool returnsDerivative = getNumResults() == 2;
   FailureOr<func::FuncOp> general = lowerScoreToScalars(*function, getNumResults(), builder);
   FailureOr<func::FuncOp> interior =
-      lowerScoreToScalars(*function, getNumResults(), builder, distances.interiorComparisons);
+      lowerScoreToScalars(*function, getNumResults(), builder, distances.interiorChoices);
   assert(succeeded(general) && succeeded(interior) && "the schedule rejects unknown functions");
   ScoreFunctionPrinter printer(kernel, tables, isRough);
   std::string inspect;
-  bool isGeneralInside = distances.interiorComparisons.empty();
+  bool isGeneralInside = distances.interiorChoices.empty();
   if (inspectsTiles) {
     ScoreInspection inspection(*general, *interior, printer);
     inspect = inspection.print();

@@ -101,3 +101,78 @@ exec.kernel @causal(%q: tensor<1x64x1x64xbf16>) : (memref<1x64x1x64xbf16>) -> (m
   }
   exec.yield %o, %l : tensor<1x64x1x64xbf16>, tensor<1x1x64xf32>
 }
+
+// A bias by table, of distances up to 4. Most pairs are further apart: for them, the kernel reads one element of a row.
+// CHECK: struct relative_problem {
+// CHECK: firstDistance = 0, lastDistance = 63;
+// CHECK-NEXT: firstInterior = 5, lastInterior = 63;
+// CHECK-NEXT: interiorIsScore = false, interiorIsGeneral = false;
+// CHECK: float compute(float score, int batch, int head, int query, int key) const {
+// CHECK-NEXT: in1[(minimum(maximum(key - query, -4), 4) + 4) * 2 + head];
+// CHECK: float computeInterior(float score, int batch, int head, int query, int key) const {
+// CHECK-NEXT: return score + in1[0LL * 2 + head];
+exec.kernel @relative(%q: tensor<1x64x2x64xbf16>, %t: tensor<9x2xf32>)
+    : (memref<1x64x2x64xbf16>, memref<9x2xf32>) -> (memref<1x64x2x64xbf16>, memref<1x2x64xf32>) {
+  %o, %l = cs336.attention %q, %q, %q {scale = 1.0 : f64, causal}
+      : tensor<1x64x2x64xbf16>, tensor<1x64x2x64xbf16> -> tensor<1x2x64xf32> score(%t : tensor<9x2xf32>) {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %t0: tensor<9x2xf32>):
+    %low = cs336.constant dense<-4> : tensor<i32>
+    %high = cs336.constant dense<4> : tensor<i32>
+    %distance = cs336.sub %j, %i : tensor<i32>
+    %above = cs336.max %distance, %low : tensor<i32>
+    %between = cs336.min %above, %high : tensor<i32>
+    %row = cs336.add %between, %high : tensor<i32>
+    %bias = cs336.element %t0[%row, %h] : tensor<9x2xf32>
+    %r = cs336.add %s, %bias : tensor<f32>
+    cs336.yield %r : tensor<f32>
+  }
+  exec.yield %o, %l : tensor<1x64x2x64xbf16>, tensor<1x2x64xf32>
+}
+
+// Distances between two numbers: the interior is the part with more pairs, which here is the near one.
+// CHECK: struct near_problem {
+// CHECK: firstDistance = 0, lastDistance = 63;
+// CHECK-NEXT: firstInterior = 0, lastInterior = 40;
+// CHECK: float computeInterior(float score, int batch, int head, int query, int key) const {
+// CHECK-NEXT: return score + static_cast<float>(query - key);
+exec.kernel @near(%q: tensor<1x64x2x64xbf16>)
+    : (memref<1x64x2x64xbf16>) -> (memref<1x64x2x64xbf16>, memref<1x2x64xf32>) {
+  %o, %l = cs336.attention %q, %q, %q {scale = 1.0 : f64, causal}
+      : tensor<1x64x2x64xbf16>, tensor<1x64x2x64xbf16> -> tensor<1x2x64xf32> score() {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>):
+    %high = cs336.constant dense<40> : tensor<i32>
+    %distance = cs336.sub %i, %j : tensor<i32>
+    %near = cs336.min %distance, %high : tensor<i32>
+    %bias = cs336.cast %near : tensor<i32> -> tensor<f32>
+    %r = cs336.add %s, %bias : tensor<f32>
+    cs336.yield %r : tensor<f32>
+  }
+  exec.yield %o, %l : tensor<1x64x2x64xbf16>, tensor<1x2x64xf32>
+}
+
+// A comparison of a clamped distance hides pairs: those at distances 10 and more. The minimum of query and 5 is not a
+// distance.
+// CHECK: struct clamped_problem {
+// CHECK: firstDistance = 0, lastDistance = 9;
+// CHECK-NEXT: firstInterior = 0, lastInterior = 9;
+// CHECK: float computeInterior(float score, int batch, int head, int query, int key) const {
+// CHECK-NEXT: return score + static_cast<float>(minimum(query, 5));
+exec.kernel @clamped(%q: tensor<1x64x2x64xbf16>)
+    : (memref<1x64x2x64xbf16>) -> (memref<1x64x2x64xbf16>, memref<1x2x64xf32>) {
+  %o, %l = cs336.attention %q, %q, %q {scale = 1.0 : f64, causal}
+      : tensor<1x64x2x64xbf16>, tensor<1x64x2x64xbf16> -> tensor<1x2x64xf32> score() {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>):
+    %five = cs336.constant dense<5> : tensor<i32>
+    %ten = cs336.constant dense<10> : tensor<i32>
+    %distance = cs336.sub %i, %j : tensor<i32>
+    %clamped = cs336.min %distance, %ten : tensor<i32>
+    %seen = cs336.compare lt %clamped, %ten : tensor<i32>
+    %early = cs336.min %i, %five : tensor<i32>
+    %number = cs336.cast %early : tensor<i32> -> tensor<f32>
+    %sum = cs336.add %s, %number : tensor<f32>
+    %hidden = cs336.constant dense<0xFF800000> : tensor<f32>
+    %r = cs336.select %seen, %sum, %hidden : tensor<f32>
+    cs336.yield %r : tensor<f32>
+  }
+  exec.yield %o, %l : tensor<1x64x2x64xbf16>, tensor<1x2x64xf32>
+}

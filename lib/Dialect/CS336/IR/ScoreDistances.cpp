@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // Computes the compared numbers as linear functions of query i and key j. A comparison that depends on d = i − j alone
-// changes its result at one or two distances, so the distances fall into a few segments in each of which every such
-// comparison has one result. The function is evaluated once per segment, in three-valued logic: results that depend on
-// data are unknown.
+// changes its result at one or two distances, and so does the choice of a minimum or maximum between its operands. The
+// distances are divided at these places, until in each segment every comparison has one result and every minimum and
+// maximum is one of its operands, so that it is a linear function too. The function is evaluated once per segment, in
+// three-valued logic: results that depend on data are unknown.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,21 +51,25 @@ public:
   ScoreDistances run();
 
 private:
-  /// Distances at which all comparisons of distances have the same results.
+  using Choices = llvm::MapVector<Operation *, bool>;
+
+  /// Distances at which all comparisons, minima and maxima of distances choose the same.
   struct Segment {
     DistanceRange range;
-    SmallVector<bool> results;
+    Choices choices;
     bool isVisible;
   };
 
-  void readNumbers();
-  std::optional<LinearIndex> getNumber(Value value) const;
-  std::optional<LinearIndex> inferNumber(Operation *op) const;
   SmallVector<Segment> buildSegments();
 
-  /// Computes the values at a distance. Returns whether the score can be visible.
-  bool evaluate(double distance);
-  // Return results for the distance of the last evaluation.
+  /// Computes the values at all distances of a range. Returns false if a choice changes within the range, and adds the
+  /// distances at which it does to `begins`.
+  bool evaluate(const DistanceRange &range, SmallVectorImpl<int64_t> &begins);
+  bool choose(Operation &op, const DistanceRange &range, SmallVectorImpl<int64_t> &begins);
+
+  // Return results for the distances of the last evaluation.
+  std::optional<LinearIndex> getNumber(Value value) const;
+  std::optional<LinearIndex> inferNumber(Operation *op) const;
   Truth getTruth(Value value) const;
   Truth inferTruth(Operation *op) const;
   bool isHidden(Value value) const;
@@ -80,7 +85,7 @@ private:
   bool isCausal;
   int64_t queries, keys;
   DenseMap<Value, LinearIndex> numbers;
-  llvm::MapVector<Operation *, LinearDistance> comparisons;
+  Choices choices;
   DenseMap<Value, bool> truths; // Results that do not depend on data.
   DenseSet<Value> hidden;
 };
@@ -113,6 +118,8 @@ std::optional<LinearIndex> Evaluator::getNumber(Value value) const {
 }
 
 std::optional<LinearIndex> Evaluator::inferNumber(Operation *op) const {
+  if (auto choice = choices.find(op); choice != choices.end() && !isa<CompareOp>(op))
+    return getNumber(op->getOperand(choice->second ? 0 : 1));
   if (!isa<CastOp, NegOp, AddOp, SubOp, MulOp>(op))
     return std::nullopt;
   std::optional<LinearIndex> x = getNumber(op->getOperand(0));
@@ -135,25 +142,8 @@ std::optional<LinearIndex> Evaluator::inferNumber(Operation *op) const {
   return isConstant(*y) ? std::optional(y->constant * *x) : std::nullopt;
 }
 
-void Evaluator::readNumbers() {
-  for (Operation &op : function->without_terminator()) {
-    if (auto comparison = dyn_cast<CompareOp>(op)) {
-      std::optional<LinearIndex> lhs = getNumber(comparison.getLhs()), rhs = getNumber(comparison.getRhs());
-      std::optional<LinearDistance> number;
-      if (lhs && rhs)
-        number = (*lhs - *rhs).getLinearDistance(queries, keys);
-      if (number)
-        comparisons.insert({&op, *number});
-      continue;
-    }
-    std::optional<LinearIndex> number = inferNumber(&op);
-    if (number && number->isExact(queries, keys, tensorType(op.getResult(0)).getElementType()))
-      numbers[op.getResult(0)] = *number;
-  }
-}
-
 //===----------------------------------------------------------------------===//
-// Values at one distance
+// Values of a segment
 //===----------------------------------------------------------------------===//
 
 Truth Evaluator::getTruth(Value value) const {
@@ -215,21 +205,60 @@ bool Evaluator::inferHidden(Operation *op) const {
       .Default([](Operation *) { return false; });
 }
 
-bool Evaluator::evaluate(double distance) {
+/// Returns the sign of the difference for which a minimum or maximum is its first operand, or nullopt for other
+/// operations. With equal operands both are right.
+static std::optional<Predicate> getFirstOperandPredicate(Operation &op) {
+  if (isa<MinOp>(op))
+    return Predicate::LE;
+  return isa<MaxOp>(op) ? std::optional(Predicate::GE) : std::nullopt;
+}
+
+/// Records the choice of a comparison, minimum or maximum of distances.
+bool Evaluator::choose(Operation &op, const DistanceRange &range, SmallVectorImpl<int64_t> &begins) {
+  auto comparison = dyn_cast<CompareOp>(op);
+  std::optional<Predicate> predicate = comparison ? comparison.getPredicate() : getFirstOperandPredicate(op);
+  if (!predicate)
+    return true;
+  std::optional<LinearIndex> lhs = getNumber(op.getOperand(0)), rhs = getNumber(op.getOperand(1));
+  std::optional<LinearDistance> number;
+  if (lhs && rhs)
+    number = (*lhs - *rhs).getLinearDistance(queries, keys);
+  if (!number)
+    return true;
+  size_t before = begins.size();
+  bool first = holds(*predicate, number->at(range.first));
+  if (number->factor != 0) {
+    double zero = -number->constant / number->factor;
+    for (double begin : {std::ceil(zero), std::floor(zero) + 1})
+      if (begin > static_cast<double>(range.first) && begin <= static_cast<double>(range.last) &&
+          holds(*predicate, number->at(begin)) != holds(*predicate, number->at(begin - 1)))
+        begins.push_back(static_cast<int64_t>(begin));
+  }
+  choices[&op] = first;
+  return begins.size() == before;
+}
+
+bool Evaluator::evaluate(const DistanceRange &range, SmallVectorImpl<int64_t> &begins) {
+  numbers.clear();
+  choices.clear();
   truths.clear();
   hidden.clear();
   for (Operation &op : function->without_terminator()) {
+    if (!choose(op, range, begins))
+      return false;
     Value result = op.getResult(0);
-    if (const auto *compared = comparisons.find(&op); compared != comparisons.end()) {
-      const LinearDistance &number = compared->second;
-      truths[result] = holds(cast<CompareOp>(op).getPredicate(), number.factor * distance + number.constant);
-    } else if (Truth truth = inferTruth(&op)) {
+    if (std::optional<LinearIndex> number = inferNumber(&op);
+        number && number->isExact(queries, keys, tensorType(result).getElementType()))
+      numbers[result] = *number;
+    auto *choice = choices.find(&op);
+    if (choice != choices.end() && isa<CompareOp>(op))
+      truths[result] = choice->second;
+    else if (Truth truth = inferTruth(&op))
       truths[result] = *truth;
-    }
     if (inferHidden(&op))
       hidden.insert(result);
   }
-  return !isHidden(getResult());
+  return true;
 }
 
 bool Evaluator::onlyHides() const {
@@ -277,29 +306,32 @@ bool Evaluator::onlyShifts() const {
 //===----------------------------------------------------------------------===//
 
 SmallVector<Evaluator::Segment> Evaluator::buildSegments() {
-  int64_t first = isCausal ? 0 : 1 - keys, last = queries - 1;
-  SmallVector<int64_t> begins = {first};
-  for (auto &[op, number] : comparisons) {
-    if (number.factor == 0)
-      continue;
-    double zero = -number.constant / number.factor;
-    for (double begin : {std::ceil(zero), std::floor(zero) + 1})
-      if (begin > static_cast<double>(first) && begin <= static_cast<double>(last))
-        begins.push_back(static_cast<int64_t>(begin));
-  }
-  llvm::sort(begins);
-  begins.erase(llvm::unique(begins), begins.end());
-
+  DistanceRange all{isCausal ? 0 : 1 - keys, queries - 1};
+  if (!function)
+    return {{all, {}, true}};
   SmallVector<Segment> segments;
-  for (auto [number, begin] : llvm::enumerate(begins)) {
-    Segment segment{{begin, number + 1 < begins.size() ? begins[number + 1] - 1 : last}, {}, true};
-    if (function)
-      segment.isVisible = evaluate(static_cast<double>(begin));
-    for (auto &[op, compared] : comparisons)
-      segment.results.push_back(truths.at(op->getResult(0)));
-    bool continues = !segments.empty() && segments.back().results == segment.results;
+  // The ranges that remain, the next one last.
+  SmallVector<DistanceRange> rest = {all};
+  while (!rest.empty()) {
+    // Nested minima can have a number of segments that is exponential in their depth.
+    constexpr size_t kMostSegments = 256;
+    if (segments.size() + rest.size() > kMostSegments)
+      return {{all, {}, true}};
+    DistanceRange range = rest.pop_back_val();
+    SmallVector<int64_t> begins;
+    if (!evaluate(range, begins)) {
+      llvm::sort(begins, std::greater<>());
+      for (int64_t begin : begins) {
+        rest.push_back({begin, range.last});
+        range.last = begin - 1;
+      }
+      rest.push_back(range);
+      continue;
+    }
+    Segment segment{range, choices, !isHidden(getResult())};
+    bool continues = !segments.empty() && llvm::equal(segments.back().choices, segment.choices);
     if (continues)
-      segments.back().range.last = segment.range.last;
+      segments.back().range.last = range.last;
     else
       segments.push_back(std::move(segment));
   }
@@ -307,8 +339,6 @@ SmallVector<Evaluator::Segment> Evaluator::buildSegments() {
 }
 
 ScoreDistances Evaluator::run() {
-  if (function)
-    readNumbers();
   SmallVector<Segment> segments = buildSegments();
   const Segment *largest = nullptr;
   std::optional<DistanceRange> visible;
@@ -325,8 +355,8 @@ ScoreDistances Evaluator::run() {
   ScoreDistances distances{*visible, largest ? largest->range : *visible, DenseMap<Operation *, bool>(),
                            !function || onlyHides(), !function || onlyShifts()};
   if (largest)
-    for (auto [comparison, result] : llvm::zip_equal(comparisons, largest->results))
-      distances.interiorComparisons[comparison.first] = result;
+    for (auto [op, choice] : largest->choices)
+      distances.interiorChoices[op] = choice;
   return distances;
 }
 

@@ -125,8 +125,9 @@ SmallVector<Value> cs336::buildScoreScalars(OpBuilder &builder, Location loc, Bl
   };
   for (Operation &op : function.without_terminator()) {
     Value scalar;
-    if (auto result = known.find(&op); result != known.end()) {
-      scalar = arith::ConstantOp::create(builder, loc, builder.getBoolAttr(result->second));
+    if (auto choice = known.find(&op); choice != known.end()) {
+      scalar = isa<CompareOp>(op) ? arith::ConstantOp::create(builder, loc, builder.getBoolAttr(choice->second))
+                                  : scalars.lookup(op.getOperand(choice->second ? 0 : 1));
     } else if (auto constant = dyn_cast<ConstantOp>(op)) {
       auto elements = cast<SplatElementsAttr>(constant.getValue());
       scalar = arith::ConstantOp::create(builder, loc, elements.getSplatValue<TypedAttr>());

@@ -17,6 +17,8 @@ namespace cs336 {
 /// factor·d + constant, where d = i − j is the distance between query i and key j.
 struct LinearDistance {
   double factor, constant;
+
+  double at(double distance) const { return factor * distance + constant; }
 };
 
 /// query·i + key·j + constant for query i and key j.

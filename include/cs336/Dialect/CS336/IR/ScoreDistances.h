@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Interval analysis of the comparisons of a score function. Kernels use it to skip tiles without visible pairs, and to
-// omit the mask in tiles in which it hides no pair.
+// Interval analysis of the comparisons, minima and maxima of a score function. Kernels use it to skip tiles without
+// visible pairs, and to omit the mask and clamped distances in tiles in which they change nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,10 +30,11 @@ struct DistanceRange {
 struct ScoreDistances {
   /// Pairs at other distances are hidden for every batch and head. The range is not empty.
   DistanceRange visible;
-  /// The largest range of visible distances in which every comparison that depends on the distance alone has one
-  /// result, which is in `interiorComparisons`.
+  /// The largest range of visible distances in which every comparison, minimum and maximum that depends on the distance
+  /// alone has one result, which is in `interiorChoices`: that of the comparison, or whether the minimum or maximum is
+  /// its first operand.
   DistanceRange interior;
-  llvm::DenseMap<mlir::Operation *, bool> interiorComparisons;
+  llvm::DenseMap<mlir::Operation *, bool> interiorChoices;
   /// True if every result of the function is the scaled score or −∞. A positive scale can then be applied after the
   /// function.
   bool onlyHides;
