@@ -5,23 +5,32 @@
 //
 //===----------------------------------------------------------------------===//
 
-// Part of the tile scheduler: what the number of a tile stands for. Tiles are numbered by work, the longest first.
+// Part of the tile scheduler: what the number of a tile stands for.
 
 /// A tile of queries of one head, and the number of tiles of keys that some of them see.
-template <class Problem, int queriesPerTile, int numKeysPerTile>
+///
+/// `headsPerGroup` heads are computed at the same time, as many as the second-level cache has room for their keys and
+/// values. The last group begins with its longest tiles, so that short ones fill the end of the grid. The directions of
+/// the groups alternate: the work of tiles then changes little from one number to the next, and the rounds of a
+/// TileQueue give all blocks about equal work.
+template <class Problem, int queriesPerTile, int numKeysPerTile,
+          int headsPerGroup = Problem::batches * Problem::queryHeads>
 struct QueryTile {
   static constexpr int keysPerTile = numKeysPerTile;
   static constexpr int perHead = countTiles(Problem::queries, queriesPerTile);
-  static constexpr int count = Problem::batches * Problem::queryHeads * perHead;
+  static constexpr int heads = Problem::batches * Problem::queryHeads, groups = countTiles(heads, headsPerGroup);
+  static constexpr int count = heads * perHead;
   int first, head, keyHead, batch, keyTiles;
   /// With a score function, the keys before the first tile.
   int skippedKeys;
 
-  /// Tiles are numbered by work, the longest first.
   __device__ explicit QueryTile(int number) {
-    const auto tile = HeadTile<perHead, queriesPerTile, Problem::queryHeads, seesMostLast<Problem>()>::fromBlock(
-        number, Problem::batches);
-    first = tile.first, head = tile.head, batch = tile.batch;
+    const int group = number / (headsPerGroup * perHead), ofGroup = number % (headsPerGroup * perHead);
+    const int size = group == groups - 1 ? heads - group * headsPerGroup : headsPerGroup;
+    const int index = ofGroup / size, headOfAll = group * headsPerGroup + ofGroup % size;
+    const bool beginsLast = seesMostLast<Problem>() == ((groups - 1 - group) % 2 == 0);
+    first = (beginsLast ? perHead - 1 - index : index) * queriesPerTile;
+    head = headOfAll % Problem::queryHeads, batch = headOfAll / Problem::queryHeads;
     keyHead = head / (Problem::queryHeads / Problem::keyHeads);
     const int end = first + queriesPerTile;
     if constexpr (ScoreOf<Problem>::exists) {

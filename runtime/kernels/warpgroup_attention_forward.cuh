@@ -8,13 +8,14 @@
 /// softmax(scale · Q · Kᵀ) · V. A block computes `warpgroups` · 64 queries of a head at a time, and goes through the
 /// tiles of keys from the last to the first. While a warpgroup computes the exponentials of one tile, its matmul with
 /// the values of the tile before and the matmuls of the other warpgroups run.
-template <class Problem, class Wgmma, int warpgroups, int keysPerTile, int stages>
+template <class Problem, class Wgmma, int warpgroups, int keysPerTile, int stages,
+          int headsPerGroup = Problem::batches * Problem::queryHeads>
 class WarpgroupAttentionForward {
   using Element = typename Wgmma::Element;
   static constexpr int queriesPerTile = rowsPerWarpgroup * warpgroups;
   using Queries = SlabTile<Wgmma, Problem::headDim, queriesPerTile>;
   using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile>;
-  using Tile = QueryTile<Problem, queriesPerTile, keysPerTile>;
+  using Tile = QueryTile<Problem, queriesPerTile, keysPerTile, headsPerGroup>;
   using Visited = VisitedKeyTiles<Problem, Tile, queriesPerTile>;
   using Score = ScoreOf<Problem>;
   static constexpr int copyRegisters = warpgroups == 2 ? 24 : 32;

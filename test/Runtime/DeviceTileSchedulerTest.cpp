@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <numeric>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -110,6 +111,54 @@ TYPED_TEST(QueryTileTest, LongestTilesComeFirstIfCausal) {
     return;
   for (int number = 1; number < Tile::count; ++number)
     EXPECT_LE(Tile(number).keyTiles, Tile(number - 1).keyTiles) << "tile " << number;
+}
+
+/// Returns the heads of all batches of the tiles from `begin` to `end` - 1.
+template <class Tile, class Problem>
+std::set<int> findHeads(int begin, int end) {
+  std::set<int> heads;
+  for (int number = begin; number < end; ++number) {
+    const Tile tile(number);
+    heads.insert(tile.batch * Problem::queryHeads + tile.head);
+  }
+  return heads;
+}
+
+TEST(QueryTileGroupsTest, FollowEachOther) {
+  using Problem = Causal<2, 4, 2, 600, 600>;
+  using Tile = QueryTile<Problem, kQueriesPerTile, kKeysPerTile, 3>;
+  constexpr int ofGroup = 3 * Tile::perHead;
+  EXPECT_EQ((findHeads<Tile, Problem>(0, ofGroup)), (std::set<int>{0, 1, 2}));
+  EXPECT_EQ((findHeads<Tile, Problem>(ofGroup, 2 * ofGroup)), (std::set<int>{3, 4, 5}));
+  EXPECT_EQ((findHeads<Tile, Problem>(2 * ofGroup, Tile::count)), (std::set<int>{6, 7}));
+  std::set<std::pair<int, int>> tiles;
+  for (int number = 0; number < Tile::count; ++number) {
+    const Tile tile(number);
+    tiles.emplace(tile.batch * Problem::queryHeads + tile.head, tile.first);
+    // The last group begins with the longest tiles, and the direction changes from group to group.
+    if (number % ofGroup == 0)
+      continue;
+    if (number / ofGroup == 1)
+      EXPECT_GE(tile.keyTiles, Tile(number - 1).keyTiles) << "tile " << number;
+    else
+      EXPECT_LE(tile.keyTiles, Tile(number - 1).keyTiles) << "tile " << number;
+  }
+  EXPECT_EQ(static_cast<int>(tiles.size()), Tile::count);
+}
+
+TEST(QueryTileGroupsTest, GiveBlocksEqualWork) {
+  using Problem = HostProblem<4, 16, 16, 4096, 4096, 128, true>;
+  using Tile = QueryTile<Problem, 128, 128, 8>;
+  constexpr int blocks = 132;
+  int most = 0, all = 0;
+  for (const std::vector<int> &ofBlock : takeTiles<Tile::count>(blocks)) {
+    int steps = 0;
+    for (int number : ofBlock)
+      steps += 1 + Tile(number).keyTiles;
+    most = std::max(most, steps);
+    all += steps;
+  }
+  EXPECT_LE(most * blocks, 1.01 * all);
 }
 
 /// The tiles of keys are those from the first to the last that some row sees, or one if the rows see nothing.

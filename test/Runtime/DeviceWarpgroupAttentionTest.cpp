@@ -28,6 +28,10 @@ TEST(WarpgroupAttentionForwardTest, Full) {
   checkForward<HostProblem<1, 1, 1, 1, 1, 72, false>>(1);
 }
 TEST(WarpgroupAttentionForwardTest, ThreeWarpgroups) { checkForward<HostProblem<1, 2, 2, 420, 420, 64, true>, 3>(2); }
+TEST(WarpgroupAttentionForwardTest, GroupsOfHeads) {
+  checkForward<HostProblem<2, 3, 1, 300, 300, 64, true>, 2, 128, 4>(3);
+  checkForward<HostProblem<1, 3, 3, 150, 200, 64, false>, 2, 128, 1>(2);
+}
 TEST(WarpgroupAttentionForwardTest, ThreeWarpgroupsWithScoreFunctions) {
   checkForward<WindowProblem<HostProblem<1, 2, 1, 420, 420, 64, false>, 150, 0>, 3, 96>(2);
   checkForward<BiasProblem<HostProblem<1, 2, 1, 420, 420, 64, false>, 150, 9>, 3, 96>(2);

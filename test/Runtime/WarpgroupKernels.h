@@ -145,9 +145,10 @@ void runForward(const TensorMap *queries, const TensorMap *keys, const TensorMap
 }
 
 /// Returns the number of tiles of keys that blocks copy.
-template <class Problem, int warpgroups = 2, int keysPerTile = 128>
+template <class Problem, int warpgroups = 2, int keysPerTile = 128,
+          int headsPerGroup = Problem::batches * Problem::queryHeads>
 long long checkForward(int blocks) {
-  using Kernel = WarpgroupAttentionForward<Problem, Wgmma, warpgroups, keysPerTile, 2>;
+  using Kernel = WarpgroupAttentionForward<Problem, Wgmma, warpgroups, keysPerTile, 2, headsPerGroup>;
   Attention<Problem> attention(0);
   const TensorMap queries = attention.queries.map(64 * warpgroups), keys = attention.keys.map(keysPerTile),
                   values = attention.values.map(keysPerTile), output = attention.output.map(64);

@@ -54,7 +54,7 @@ private:
   std::string getWgmmaName() const { return kernel.name + "_wgmma"; }
 
   WarpgroupTiles chooseTiles(AttentionStage stage) const {
-    return WarpgroupTiles::choose(stage, problem.sizes, problem.score);
+    return WarpgroupTiles::choose(stage, problem.sizes, problem.isCausal, problem.score, multiprocessors);
   }
   /// Adds the function that writes the bits of tiles that data hides, at an offset in the workspace, and returns true,
   /// if the kernel reads such bits.

@@ -24,11 +24,49 @@ std::string WarpgroupTiles::whyNone(const AttentionSizes &sizes, Type element) {
 
 // Measured on an H200 (docs/Rationale/AttentionByWarpgroups.md). The limits are registers: at most 240 per thread with
 // two computing warpgroups, and 160 with three.
-WarpgroupTiles WarpgroupTiles::choose(AttentionStage stage, const AttentionSizes &sizes,
-                                      const std::optional<ScoreText> &score) {
+WarpgroupTiles WarpgroupTiles::choose(AttentionStage stage, const AttentionSizes &sizes, bool isCausal,
+                                      const std::optional<ScoreText> &score, int64_t blocks) {
   WarpgroupTiles tiles = chooseSizes(stage, sizes, score.has_value(), score && !score->distances.onlyShifts);
   tiles.skipsHiddenTiles = score && score->inspectsTiles;
+  if (stage == AttentionStage::Forward)
+    tiles.headsPerGroup = tiles.chooseHeadsPerGroup(isCausal, blocks);
   return tiles;
+}
+
+int64_t WarpgroupTiles::chooseHeadsPerGroup(bool isCausal, int64_t blocks) const {
+  // The second-level cache of an H100 or H200 has 50 MB, in two halves. Data that multiprocessors of both halves read
+  // may be in both.
+  constexpr int64_t mostBytes = 22 << 20, bytesPerElement = 2;
+  int64_t heads = sizes.batches * sizes.queryHeads;
+  int64_t bytes = 2 * bytesPerElement * sizes.keys * sizes.headDim * sizes.keyHeads * sizes.batches;
+  if (bytes <= mostBytes)
+    return heads;
+  int64_t most = std::max(heads * mostBytes / bytes, int64_t(1)), best = most;
+  // Less than half of the bytes saves nothing.
+  for (int64_t candidate = most; candidate >= std::max(most / 2, int64_t(1)); --candidate)
+    if (getMostSteps(candidate, isCausal, blocks) < getMostSteps(best, isCausal, blocks))
+      best = candidate;
+  return best;
+}
+
+int64_t WarpgroupTiles::getMostSteps(int64_t headsOfGroup, bool isCausal, int64_t blocks) const {
+  // A step is a tile of keys. The start and the end of a tile of queries take about as long as one.
+  int64_t heads = sizes.batches * sizes.queryHeads, perHead = getTiles() / heads;
+  int64_t groups = llvm::divideCeilSigned(heads, headsOfGroup);
+  SmallVector<int64_t> steps(blocks);
+  // runtime/kernels/query_tile.cuh and tile_queue.cuh number and distribute the tiles.
+  int64_t number = 0;
+  for (int64_t group : llvm::seq(groups))
+    for (int64_t index : llvm::seq(perHead)) {
+      bool beginsLast = isCausal && (groups - 1 - group) % 2 == 0;
+      int64_t end = (beginsLast ? perHead - index : index + 1) * getRowsPerBlock();
+      int64_t keys = isCausal ? std::min(end, sizes.keys) : sizes.keys;
+      for (int64_t last = number + std::min(headsOfGroup, heads - group * headsOfGroup); number != last; ++number) {
+        int64_t round = number / blocks, place = number % blocks;
+        steps[round % 2 == 0 ? place : blocks - 1 - place] += 1 + llvm::divideCeilSigned(keys, streamedRows);
+      }
+    }
+  return *llvm::max_element(steps);
 }
 
 WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const AttentionSizes &sizes, bool hasScoreFunction,
@@ -104,6 +142,8 @@ std::string WarpgroupTiles::getTemplate(StringRef problem, StringRef wgmma, int6
                                             "WarpgroupAttentionKeys"};
   std::string text = names[static_cast<size_t>(stage)].str() + "<" + problem.str() + ", " + wgmma.str() + ", " +
                      std::to_string(warpgroups) + ", " + std::to_string(streamedRows) + ", " + std::to_string(stages);
+  if (headsPerGroup != sizes.batches * sizes.queryHeads)
+    text += ", " + std::to_string(headsPerGroup);
   if (stage == AttentionStage::BackwardQueries)
     text += ", " + std::to_string(valueStages);
   if (stage == AttentionStage::BackwardKeys)

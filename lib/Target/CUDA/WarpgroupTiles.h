@@ -28,9 +28,9 @@ public:
   /// The reason why no tiles fit, which completes the sentence "it …"; empty if some fit.
   static std::string whyNone(const AttentionSizes &sizes, mlir::Type element);
 
-  /// Returns the fastest known tile sizes for a score function, or for none.
-  static WarpgroupTiles choose(AttentionStage stage, const AttentionSizes &sizes,
-                               const std::optional<ScoreText> &score);
+  /// Returns the fastest known tile sizes for a score function, or for none, if so many blocks run at a time.
+  static WarpgroupTiles choose(AttentionStage stage, const AttentionSizes &sizes, bool isCausal,
+                               const std::optional<ScoreText> &score, int64_t blocks);
 
   /// Rows of the tile that a block computes, and of the tiles that it streams.
   int64_t getRowsPerBlock() const { return rows * warpgroups; }
@@ -65,16 +65,22 @@ private:
   /// Only for dK and dV: whether matmuls of neighbouring tiles overlap.
   bool overlapsTiles;
   bool skipsHiddenTiles = false;
+  /// Only for the forward pass: heads that are computed at the same time.
+  int64_t headsPerGroup;
 
   WarpgroupTiles(AttentionStage stage, const AttentionSizes &sizes, int64_t warpgroups, int64_t streamedRows,
                  int64_t stages, int64_t valueStages, bool overlapsTiles = false)
       : stage(stage), sizes(sizes), warpgroups(warpgroups), streamedRows(streamedRows), stages(stages),
-        valueStages(valueStages), overlapsTiles(overlapsTiles) {}
+        valueStages(valueStages), overlapsTiles(overlapsTiles), headsPerGroup(sizes.batches * sizes.queryHeads) {}
 
   /// Returns the fastest known tile sizes. For score functions, `hasDerivatives` is true if the gradient multiplies by
   /// derivatives.
   static WarpgroupTiles chooseSizes(AttentionStage stage, const AttentionSizes &sizes, bool hasScoreFunction,
                                     bool hasDerivatives);
+  /// Returns the heads whose tiles the blocks compute at the same time.
+  int64_t chooseHeadsPerGroup(bool isCausal, int64_t blocks) const;
+  /// Returns the number of steps of the block that has the most, with groups of so many heads.
+  int64_t getMostSteps(int64_t headsOfGroup, bool isCausal, int64_t blocks) const;
   int64_t getColumns() const;
   /// Bytes of a tile of so many rows of a head.
   int64_t getTileBytes(int64_t rowsOfTile) const;

@@ -2,7 +2,7 @@
 // RUN: sed 's/ARCH/sm_90a/' %s | cs336-translate --emit-cuda --require-all - | FileCheck %s
 // RUN: sed 's/ARCH/sm_80/' %s | cs336-translate --emit-cuda --require-all - | FileCheck %s --check-prefix=PORTABLE
 // PORTABLE-NOT: warpgroup
-// PORTABLE-COUNT-11: // Schedule attention:
+// PORTABLE-COUNT-12: // Schedule attention:
 // PORTABLE-NOT: warpgroup
 
 module attributes {exec.architectures = ["ARCH"]} {
@@ -47,6 +47,14 @@ exec.kernel @capped(%q: tensor<1x4200x16x64xbf16>, %k: tensor<1x4200x16x64xbf16>
     cs336.yield %r : tensor<f32>
   }
   exec.yield %o, %l : tensor<1x4200x16x64xbf16>, tensor<1x16x4200xf32>
+}
+
+// Keys and values of all heads are larger than the second-level cache: 8 of 64 heads are computed at a time.
+// CHECK: WarpgroupAttentionForward<many_problem, many_wgmma, 2, 128, 2, 8>;
+exec.kernel @many(%q: tensor<4x4096x16x128xbf16>) : (memref<4x4096x16x128xbf16>) -> (memref<4x4096x16x128xbf16>, memref<4x16x4096xf32>) {
+  %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64, causal}
+      : tensor<4x4096x16x128xbf16>, tensor<4x4096x16x128xbf16> -> tensor<4x16x4096xf32>
+  exec.yield %o, %l : tensor<4x4096x16x128xbf16>, tensor<4x16x4096xf32>
 }
 
 // Few tiles: a block each.
