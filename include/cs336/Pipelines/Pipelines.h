@@ -135,7 +135,7 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                              llvm::cl::init(true)};
   Option<unsigned> gatherAhead{*this, "gather-ahead",
                                llvm::cl::desc("Percentage of the gathers of zero1 that the step before may do"),
-                               llvm::cl::init(25)};
+                               llvm::cl::init(0)};
   Option<bool> fuseEpilogues{
       *this, "fuse-epilogues",
       llvm::cl::desc(
