@@ -42,17 +42,17 @@
 // ATTENTION: sm_100a: 9 kernels
 // ATTENTION: sm_120: 9 kernels
 
-// SCORES: sm_80: 4 kernels
-// SCORES: sm_90a: 4 kernels
-// SCORES: sm_100a: 4 kernels
-// SCORES: sm_120: 4 kernels
+// SCORES: sm_80: 7 kernels
+// SCORES: sm_90a: 7 kernels
+// SCORES: sm_100a: 7 kernels
+// SCORES: sm_120: 7 kernels
 
 // PLAIN: sm_80: 4 kernels
 // PLAIN: sm_90a: 4 kernels
 // PLAIN: sm_100a: 4 kernels
 // PLAIN: sm_120: 4 kernels
 
-// WARPGROUP: sm_90a: 14 kernels
+// WARPGROUP: sm_90a: 15 kernels
 
 // GRADIENT: sm_90a: 13 kernels
 
