@@ -35,11 +35,9 @@ static llvm::StringRef getFlagName(llvm::StringRef argument) {
 }
 
 /// Flags that conflict with each other, as pairs of a flag and the one under whose name they are compared.
-static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> kAlternatives[] = {{"context-length", "length"},
-                                                                                        {"global-batch", "batch-size"},
-                                                                                        {"ladder", "fusion"},
-                                                                                        {"backward", "mode"},
-                                                                                        {"include-optimizer", "mode"}};
+static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> kAlternatives[] = {
+    {"context-length", "length"}, {"global-batch", "batch-size"}, {"ladder", "fusion"},
+    {"backward", "mode"},         {"include-optimizer", "mode"},  {"best-checkpoint", "checkpoint"}};
 
 /// Returns the flag in the spelling of studies: published scripts write underscores. Conflicting flags have one
 /// spelling, so that a given flag replaces the study's.
