@@ -7,10 +7,12 @@
 
 #include "device/CollectiveCommand.h"
 
+#include "format/CommandVisitor.h"
 #include "status/StatusMacros.h"
 
 #include "absl/status/status.h"
 
+#include <string>
 #include <utility>
 
 namespace cs336::runtime {
@@ -20,13 +22,14 @@ namespace {
 /// A collective with all operands bound. Operands are exchanged one by one, in the same order on every rank.
 class CollectiveCommand : public PreparedCommand {
 public:
-  CollectiveCommand(Communicator &communicator, std::vector<Transfer> transfers, const format::CollectiveT &collective)
-      : communicator_(communicator), transfers_(std::move(transfers)), kind_(collective.kind),
+  CollectiveCommand(Communicator &communicator, const CommandContext &context, const format::CollectiveT &collective)
+      : communicator_(communicator), description_(DescribeCommand(context.command)),
+        transfers_(BindTransfers(context.buffers, collective)), kind_(collective.kind),
         reduction_(static_cast<Reduction>(collective.reduction)), root_(static_cast<int>(collective.root)) {}
 
   absl::Status Execute() override {
     for (const Transfer &transfer : transfers_)
-      CS336_RETURN_IF_ERROR(Exchange(transfer));
+      CS336_RETURN_IF_ERROR(Annotate(Exchange(transfer), description_));
     return absl::OkStatus();
   }
 
@@ -48,6 +51,7 @@ private:
   }
 
   Communicator &communicator_;
+  std::string description_; // For errors: another rank may fail at any collective.
   std::vector<Transfer> transfers_;
   format::CollectiveKind kind_;
   Reduction reduction_;
@@ -66,10 +70,9 @@ std::vector<Transfer> BindTransfers(absl::Span<const MutableTensorView> buffers,
   return transfers;
 }
 
-std::unique_ptr<PreparedCommand> PrepareCollective(Communicator &communicator,
-                                                   absl::Span<const MutableTensorView> buffers,
+std::unique_ptr<PreparedCommand> PrepareCollective(Communicator &communicator, const CommandContext &context,
                                                    const format::CollectiveT &collective) {
-  return std::make_unique<CollectiveCommand>(communicator, BindTransfers(buffers, collective), collective);
+  return std::make_unique<CollectiveCommand>(communicator, context, collective);
 }
 
 } // namespace cs336::runtime

@@ -30,9 +30,8 @@ struct Transfer {
 /// Returns the operands of a collective, in order.
 std::vector<Transfer> BindTransfers(absl::Span<const MutableTensorView> buffers, const format::CollectiveT &collective);
 
-/// Prepares a collective of `communicator`, which must outlive the command.
-std::unique_ptr<PreparedCommand> PrepareCollective(Communicator &communicator,
-                                                   absl::Span<const MutableTensorView> buffers,
+/// Prepares a collective of `communicator`, which must outlive the command. Errors of its execution name the command.
+std::unique_ptr<PreparedCommand> PrepareCollective(Communicator &communicator, const CommandContext &context,
                                                    const format::CollectiveT &collective);
 
 } // namespace cs336::runtime

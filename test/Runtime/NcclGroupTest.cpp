@@ -69,6 +69,18 @@ TEST_F(NcclGroupTest, AFailureOfAnotherRankEndsEverything) {
   EXPECT_EQ(nccl.aborted, 1);
 }
 
+TEST_F(NcclGroupTest, AFailureNamesTheCollectiveThatWaits) {
+  auto session = CreateRank(TwoRankProgram());
+  ASSERT_TRUE(session.ok()) << session.status();
+  ASSERT_TRUE(Run(**session).ok());
+  fake.drops_work = true;
+  ASSERT_TRUE(Run(**session).ok());
+  fake.is_busy = true;
+  ranks->handler(absl::UnavailableError("rank 1 ended without leaving the group"));
+  EXPECT_THAT(Message((*session)->Synchronize()),
+              HasSubstr("collective 'c3' of entry 'forward': rank 1 ended without leaving the group"));
+}
+
 TEST_F(NcclGroupTest, ARankThatNeverComesEndsTheStart) {
   nccl.is_stuck = true;
   ranks->limit = absl::Milliseconds(20);

@@ -259,7 +259,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareCopy(const Co
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareCollective(const CommandContext &context,
                                                                               const format::CollectiveT &collective) {
-  return runtime::PrepareCollective(*communicator_, context.buffers, collective);
+  return runtime::PrepareCollective(*communicator_, context, collective);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareRecord(const CommandContext &context,

@@ -61,17 +61,27 @@ int64_t CollectiveProgress::Expect(Names names) {
   return runs_.back().end();
 }
 
+std::string CollectiveProgress::FindNext() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return NameAfter(done());
+}
+
 std::string CollectiveProgress::FindStalled(absl::Time now, absl::Duration limit) {
   std::lock_guard<std::mutex> lock(mutex_);
   int64_t count = done();
-  while (!runs_.empty() && runs_.front().end() <= count)
-    runs_.pop_front();
-  if (runs_.empty() || count != last_done_ || last_change_ == absl::InfinitePast()) {
+  std::string next = NameAfter(count);
+  if (next.empty() || count != last_done_ || last_change_ == absl::InfinitePast()) {
     last_done_ = count;
     last_change_ = now;
     return "";
   }
-  if (now - last_change_ < limit)
+  return now - last_change_ < limit ? "" : next;
+}
+
+std::string CollectiveProgress::NameAfter(int64_t count) {
+  while (!runs_.empty() && runs_.front().end() <= count)
+    runs_.pop_front();
+  if (runs_.empty())
     return "";
   const Run &run = runs_.front();
   return (*run.names)[std::max<int64_t>(0, count - run.begin)];

@@ -50,6 +50,10 @@ public:
   /// the number of collectives enqueued so far.
   int64_t Expect(Names names);
 
+  /// Returns the name of the first collective that was enqueued and is not done, or an empty text. May be called by
+  /// another thread.
+  std::string FindNext();
+
   /// Returns the name of the collective that comes next if none was done for
   /// `limit` although some were enqueued, otherwise an empty text. May be called
   /// by another thread.
@@ -68,6 +72,10 @@ private:
     int64_t done;
     int64_t abandoned;
   };
+
+  /// Returns the name of the collective after the first `count` ones, or an empty text if it was not enqueued. mutex_
+  /// is held.
+  std::string NameAfter(int64_t count);
 
   int64_t done() const { return __atomic_load_n(&words_->done, __ATOMIC_ACQUIRE); }
 

@@ -229,7 +229,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCollective(c
   }
   if (group_)
     return PrepareNcclCollective(*context_, *group_, context.buffers, collective);
-  return runtime::PrepareCollective(*single_rank_, context.buffers, collective);
+  return runtime::PrepareCollective(*single_rank_, context, collective);
 }
 
 absl::StatusOr<CudaEvent *> CudaDevice::FindEvent(uint32_t number) {

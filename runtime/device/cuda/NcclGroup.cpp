@@ -61,7 +61,8 @@ absl::Status NcclGroup::Connect() {
   CS336_ASSIGN_OR_RETURN(nccl::UniqueId id, ShareId());
   ranks_->OnFailure([watch = watch_](const absl::Status &failure) {
     std::lock_guard<std::mutex> lock(watch->mutex);
-    watch->failure = failure;
+    std::string next = watch->progress ? watch->progress->FindNext() : "";
+    watch->failure = next.empty() ? failure : Annotate(failure, absl::StrCat("collective '", next, "'"));
     watch->failed_at = absl::Now();
     watch->changed.notify_all();
   });
