@@ -240,6 +240,8 @@ private:
     if (!failure_.ok())
       return;
     failure_ = failure;
+    // A stopped rank goes on, so that it receives the failure and ends.
+    SignalAll(SIGCONT);
     SignalAfterGrace(SIGTERM);
   }
 

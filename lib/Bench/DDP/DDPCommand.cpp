@@ -64,8 +64,8 @@ DDPCommand::DDPCommand(std::string program)
       seed("seed", cl::desc("Seed of parameters and tokens (default 0)"), cl::value_desc("number"), cl::init(0),
            cl::cat(category), cl::sub(subcommand)),
       memoryLimit("Maximum memory of a rank, e.g. 40GiB; a cell that needs more is 'OOM'", category, subcommand),
-      timeout("rank-timeout", cl::desc("Seconds after which a rank that sends nothing ends its cell (default 120)"),
-              cl::value_desc("number"), cl::init(120), cl::cat(category), cl::sub(subcommand)),
+      timeout("rank-timeout", cl::desc("Seconds after which a rank that sends nothing ends its cell (default 30)"),
+              cl::value_desc("number"), cl::init(30), cl::cat(category), cl::sub(subcommand)),
       exchange(category, subcommand),
       peer(kVariants,
            "Compare with PyTorch on the same parameters and tokens: torch, or torch:VARIANT,... with variants ddp "

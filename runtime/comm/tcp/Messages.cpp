@@ -112,7 +112,9 @@ json EndMessage() { return {{"end", true}}; }
 bool IsEndMessage(const json &message) { return IsKind(message, "end"); }
 
 absl::Duration AliveInterval(absl::Duration timeout) {
-  return std::clamp(timeout / 4, absl::Milliseconds(10), absl::Seconds(1));
+  return std::clamp(timeout / 8, absl::Milliseconds(10), absl::Seconds(1));
 }
+
+absl::Duration SilenceLimit(absl::Duration timeout) { return timeout - 2 * AliveInterval(timeout); }
 
 } // namespace cs336::runtime

@@ -68,6 +68,10 @@ bool IsEndMessage(const nlohmann::json &message);
 /// Returns the time between two heartbeats.
 absl::Duration AliveInterval(absl::Duration timeout);
 
+/// Returns the time without a heartbeat after which a rank is silent. It is shorter than the timeout, within which the
+/// rendezvous must notice the silence and all ranks must end.
+absl::Duration SilenceLimit(absl::Duration timeout);
+
 } // namespace cs336::runtime
 
 #endif // CS336_RUNTIME_COMM_TCP_MESSAGES_H

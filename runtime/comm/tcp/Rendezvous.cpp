@@ -219,6 +219,7 @@ private:
   /// Looks for missing and silent ranks, and sends a heartbeat to all ranks.
   void Tick() {
     absl::Time now = absl::Now();
+    absl::Duration limit = SilenceLimit(options_.timeout);
     for (Stranger &stranger : strangers_)
       if (stranger.end < now)
         stranger.stream->Close();
@@ -227,12 +228,12 @@ private:
       const Member &member = members_[rank];
       if (!member.stream)
         missing.push_back(absl::StrCat("rank ", rank));
-      else if (!member.has_left && member.last_heard + options_.timeout < now)
+      else if (!member.has_left && member.last_heard + limit < now)
         silent.push_back(absl::StrCat("rank ", rank));
     }
     if (!silent.empty())
       End(absl::DeadlineExceededError(absl::StrCat("no heartbeat from ", absl::StrJoin(silent, ", "), " for ",
-                                                   absl::FormatDuration(options_.timeout))));
+                                                   absl::FormatDuration(limit))));
     else if (!missing.empty() && begin_ + options_.timeout < now)
       End(DescribeMissing(missing));
     Broadcast(AliveMessage());

@@ -34,7 +34,7 @@ struct LaunchOptions {
 /// fewer cores than ranks. "rank R: " is added before each line that a rank prints.
 ///
 /// SIGINT, SIGTERM and SIGHUP are forwarded to the ranks; a second signal kills the ranks. If a rank fails, all ranks
-/// are ended. If this process is killed, the ranks are killed too.
+/// are ended, also those that a signal has stopped. If this process is killed, the ranks are killed too.
 ///
 /// Returns the first failure, and states how each rank ended: CANCELLED for a signal, NOT_FOUND or PERMISSION_DENIED if
 /// the program cannot be run, RESOURCE_EXHAUSTED if there are too many open files, or too little memory. Call it from

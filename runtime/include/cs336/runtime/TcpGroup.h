@@ -21,7 +21,7 @@
 
 namespace cs336::runtime {
 
-/// The time after which a rank that is silent, or has not arrived, ends the group.
+/// The time within which a rank that is silent ends the group, and after which a rank that has not arrived does.
 inline constexpr absl::Duration kDefaultRankTimeout = absl::Seconds(30);
 
 struct RendezvousOptions {
@@ -37,7 +37,7 @@ struct RendezvousOptions {
 
 /// The server to which the ranks of a group connect, and which tells them when a rank has ended. A thread serves the
 /// connections. It admits only processes that send the token. The group fails if a rank does not arrive, ends without
-/// leaving, is silent for the timeout, or reports an error: all ranks then get the first failure.
+/// leaving, is silent for almost the timeout, or reports an error: all ranks then get the first failure.
 class Rendezvous {
 public:
   /// Starts to listen. Errors: UNAVAILABLE if the address or the port cannot be
