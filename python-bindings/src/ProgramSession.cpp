@@ -134,9 +134,7 @@ void ProgramSession::save(const std::string &path, bool parametersOnly) const {
 }
 
 void ProgramSession::joinSave(bool parametersOnly) const {
-  auto isSharded = [](const auto &variable) { return variable->shards > 1; };
-  if (llvm::any_of(session->executable().variables(), isSharded))
-    throwIfError(withoutGIL([&] { return session->SaveVariables(toSet(parametersOnly)).status(); }));
+  throwIfError(withoutGIL([&] { return runtime::JoinCheckpoint(*session, toSet(parametersOnly)); }));
 }
 
 void ProgramSession::runSteps(const std::string &entry, const nb::dict &inputs, runtime::RunObserver *observer,

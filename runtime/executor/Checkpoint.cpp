@@ -9,6 +9,7 @@
 
 #include "status/StatusMacros.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace cs336::runtime {
@@ -29,6 +30,13 @@ absl::Status SaveCheckpoint(const Session &session, absl::string_view path, Vari
   if (BitsDependOnThreads(session))
     notes[kThreadsNote] = absl::StrCat(session.num_threads());
   return WriteTensors(path, variables, notes);
+}
+
+absl::Status JoinCheckpoint(const Session &session, VariableSet set) {
+  const auto &variables = session.executable().variables();
+  if (absl::c_none_of(variables, [](const auto &variable) { return variable->shards > 1; }))
+    return absl::OkStatus();
+  return session.SaveVariables(set).status();
 }
 
 std::string ExplainOtherBits(const FileNotes &notes, const Session &session) {

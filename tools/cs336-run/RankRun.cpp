@@ -215,7 +215,9 @@ absl::Status RankRun::save() {
                            std::pair(&flags.saveState.getValue(), VariableSet::kParametersAndState)}) {
     if (path->empty())
       continue;
-    if (absl::Status status = SaveCheckpoint(*session, getPathOfRank(*path, rank), set); !status.ok())
+    absl::Status status = writesPath(*path, rank) ? SaveCheckpoint(*session, getPathOfRank(*path, rank), set)
+                                                  : JoinCheckpoint(*session, set);
+    if (!status.ok())
       return status;
   }
   return absl::OkStatus();

@@ -24,6 +24,8 @@ std::string cs336::getPathOfRank(llvm::StringRef path, int rank) {
                              {{absl::string_view(kRankInPath.data(), kRankInPath.size()), absl::StrCat(rank)}});
 }
 
+bool cs336::writesPath(llvm::StringRef path, int rank) { return rank == 0 || path.contains(kRankInPath); }
+
 /// Rejects outputs that could not be written, before a long run.
 static absl::Status checkOutputPath(const std::string &path) {
   llvm::StringRef extension = llvm::sys::path::extension(path);
@@ -82,9 +84,7 @@ static absl::Status checkRanks(const RunFlags &flags) {
                                                    ranks, " ranks requires its own: pass --device cuda"));
   if (flags.profile.hasRoofline())
     return absl::InvalidArgumentError(absl::StrCat("--roofline conflicts with a run of ", ranks, " ranks"));
-  std::vector<OutputPath> outputs = {{"--outputs", flags.outputs.getValue()},
-                                     {"--save-params", flags.saveParams.getValue()},
-                                     {"--save-state", flags.saveState.getValue()}};
+  std::vector<OutputPath> outputs = {{"--outputs", flags.outputs.getValue()}};
   // The ranks of one process share a trace.
   if (flags.processes > 1 || flags.place)
     outputs.push_back(flags.profile.getTracePath());

@@ -47,13 +47,18 @@ struct RunFlags {
                                llvm::cl::value_desc("number"), llvm::cl::init(1), llvm::cl::cat(category)};
   TextFlag outputs{"outputs",
                    llvm::cl::desc("Where to write the outputs of the last run; requires {rank} in the path with "
-                                  "several ranks, like --save-params and --save-state"),
+                                  "several ranks"),
                    llvm::cl::value_desc("file"), llvm::cl::cat(category)};
-  TextFlag saveParams{"save-params", llvm::cl::desc("Where to write the parameters afterwards"),
-                      llvm::cl::value_desc("file"), llvm::cl::cat(category)};
-  TextFlag saveState{"save-state",
-                     llvm::cl::desc("Where to write parameters and optimizer state, to go on with --params"),
-                     llvm::cl::value_desc("file"), llvm::cl::cat(category)};
+  TextFlag saveParams{
+      "save-params",
+      llvm::cl::desc("Where to write the parameters afterwards; with several ranks, rank 0 writes the file, "
+                     "or each rank its own if the path contains {rank}"),
+      llvm::cl::value_desc("file"), llvm::cl::cat(category)};
+  TextFlag saveState{
+      "save-state",
+      llvm::cl::desc("Where to write parameters and optimizer state, to go on with --params; {rank} as for "
+                     "--save-params"),
+      llvm::cl::value_desc("file"), llvm::cl::cat(category)};
   TextFlag dumpValues{"dump-values",
                       llvm::cl::desc("Print the values whose name, command or location matches a glob: 'layers.0.*'"),
                       llvm::cl::value_desc("pattern"), llvm::cl::cat(category)};
@@ -105,6 +110,10 @@ struct RunFlags {
 
 /// Returns a path with each `{rank}` replaced by the number of the rank.
 std::string getPathOfRank(llvm::StringRef path, int rank);
+
+/// Returns whether a rank writes a checkpoint to this path: every rank if it contains `{rank}`, otherwise rank 0. All
+/// ranks have the same whole tensors.
+bool writesPath(llvm::StringRef path, int rank);
 
 } // namespace cs336
 

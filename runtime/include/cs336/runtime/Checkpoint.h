@@ -20,9 +20,14 @@ namespace cs336::runtime {
 
 /// Writes the session's variables of the set. A .safetensors file also gets notes on settings that change the bits of
 /// results: on the CPU, the number of threads. Tensors are whole, also those of sharded variables. If the set has
-/// sharded variables, every rank must make this call, each with its own path. Returns the errors of WriteTensors.
+/// sharded variables, every rank must make this call with its own path, or call JoinCheckpoint(). Returns the errors of
+/// WriteTensors.
 absl::Status SaveCheckpoint(const Session &session, absl::string_view path,
                             VariableSet set = VariableSet::kParametersAndState);
+
+/// Takes part in the SaveCheckpoint() of other ranks, and writes no file. Has no effect if no variable of the session
+/// is sharded.
+absl::Status JoinCheckpoint(const Session &session, VariableSet set = VariableSet::kParametersAndState);
 
 /// Returns a sentence with the reason why steps after a checkpoint with these notes give other bits in this session
 /// than in the session that wrote it; empty if no reason is known.
