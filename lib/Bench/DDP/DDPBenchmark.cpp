@@ -85,16 +85,11 @@ void cs336::bench::mergeResults(llvm::ArrayRef<RankResult> results, DDPMeasureme
 }
 
 absl::StatusOr<std::unique_ptr<DDPBenchmark>> DDPBenchmark::create(DDPOptions options) {
-  llvm::SmallString<128> folder;
-  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("cs336-ddp", folder))
-    return absl::UnavailableError(absl::StrCat("a temporary folder cannot be made: ", error.message()));
-  options.job.folder = folder.str().str();
-  return std::unique_ptr<DDPBenchmark>(new DDPBenchmark(std::move(options)));
-}
-
-DDPBenchmark::~DDPBenchmark() {
-  // Files that remain in the temporary folder do no harm.
-  (void)llvm::sys::fs::remove_directories(options.job.folder);
+  absl::StatusOr<std::unique_ptr<JobFolder>> folder = JobFolder::create();
+  if (!folder.ok())
+    return folder.status();
+  options.job.folder = (*folder)->getPath();
+  return std::unique_ptr<DDPBenchmark>(new DDPBenchmark(std::move(options), *std::move(folder)));
 }
 
 absl::Status DDPBenchmark::compile(const ModelDescription &description, const CompileOptions &compile,

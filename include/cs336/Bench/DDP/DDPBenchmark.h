@@ -9,6 +9,7 @@
 #define CS336_BENCH_DDP_DDPBENCHMARK_H
 
 #include "cs336/Bench/DDP/Exchange.h"
+#include "cs336/Bench/DDP/JobFolder.h"
 #include "cs336/Bench/DDP/RankJob.h"
 #include "cs336/Bench/DDP/RankResult.h"
 #include "cs336/Bench/Plan/ModelPlan.h"
@@ -71,7 +72,6 @@ class DDPBenchmark {
 public:
   /// Creates a temporary folder for the job. UNAVAILABLE if that is not possible.
   static absl::StatusOr<std::unique_ptr<DDPBenchmark>> create(DDPOptions options);
-  ~DDPBenchmark();
 
   /// Compiles the model, once for all ranks, plans its memory, starts the ranks, and waits for them. Failures are the
   /// measurement's status, including CANCELLED if a signal ended the ranks. `report` is called with each stage.
@@ -85,13 +85,15 @@ public:
   std::vector<RankTrace> takeTraces() { return std::move(traces); }
 
 private:
-  explicit DDPBenchmark(DDPOptions options) : options(std::move(options)) {}
+  DDPBenchmark(DDPOptions options, std::unique_ptr<JobFolder> folder)
+      : options(std::move(options)), folder(std::move(folder)) {}
 
   absl::Status compile(const ModelDescription &description, const CompileOptions &compile,
                        llvm::function_ref<void(llvm::StringRef)> warn, DDPMeasurement &measurement);
   absl::Status launch(int ranks) const;
 
   DDPOptions options;
+  std::unique_ptr<JobFolder> folder;
   std::vector<RankTrace> traces;
 };
 
