@@ -186,6 +186,19 @@ def test_rows_that_a_line_would_mix_are_an_error(tmp_path: Path) -> None:
         cs336.results.plot(frame, x="size_bytes", by=[])
 
 
+def test_repeated_measurements_are_lines_of_their_own() -> None:
+    frame = cs336.results.load(RECORDS / "h200x2-allreduce-peers.json")[0]
+    lines = lines_of(cs336.results.plot(frame))
+    peers = frame[frame["backend"] == "torch plain nccl"]
+    assert sorted(peers["size_bytes"].value_counts()) == [2] * 7
+    for run, rows in ((1, peers[:7]), (2, peers[7:])):
+        points = list(zip(rows["size_bytes"], rows["time_ms"], strict=True))
+        assert lines[f"backend torch plain nccl, run {run}"] == points
+    assert set(lines) == {f"backend {name}, run 1" for name in ("nccl", "peers", "torch plain nccl")} | {
+        "backend torch plain nccl, run 2"
+    }
+
+
 def test_wrong_columns_are_errors(tmp_path: Path) -> None:
     frame = frame_of(ddp(), tmp_path)
     with pytest.raises(KeyError, match=r"the results have no column 'speed'; they have mode, ranks, median_ms"):

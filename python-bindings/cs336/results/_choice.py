@@ -12,6 +12,8 @@ from cs336.results._packages import need
 if TYPE_CHECKING:
     import pandas
 
+# The number of a measurement among those with equal settings, such as one of a peer beside each of our own backends.
+RUN = "run"
 # Results that show why the times differ, drawn beside them: the share of communication, the bus bandwidth, and the
 # rates of attention.
 BESIDE_TIMES = re.compile(r"communication_(percent|share)|busbw_gb_s|(forward|backward)_tflops")
@@ -57,6 +59,8 @@ def choose(
     if x is None:
         x = _default_x(rows, [name for name in settings if name not in (by or [])])
     lines = [name for name in (settings if by is None else by) if name != x]
+    if by is None:
+        rows, lines = _number_runs(rows, lines)
     _check_distinct(rows, x, lines)
     return rows, Choice(columns, x, lines)
 
@@ -122,6 +126,15 @@ def _default_x(rows: pandas.DataFrame, settings: Sequence[str]) -> str | None:
         return units.get(name) == "B", rows[name].nunique(dropna=False)
 
     return max(numbers or settings, key=rank, default=None)
+
+
+def _number_runs(rows: pandas.DataFrame, lines: list[str]) -> tuple[pandas.DataFrame, list[str]]:
+    """Return the rows with their runs, which are lines too, if several rows have equal settings."""
+    settings = settings_of(rows) if rows.attrs.get("roles") else []
+    texts = rows[settings].astype(str)
+    if not settings or not texts.duplicated().any():
+        return rows, lines
+    return rows.assign(**{RUN: texts.groupby(settings, sort=False).cumcount() + 1}), [*lines, RUN]
 
 
 def _check_distinct(rows: pandas.DataFrame, x: str | None, lines: Sequence[str]) -> None:

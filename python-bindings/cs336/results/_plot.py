@@ -59,8 +59,9 @@ def plot(
         there are any.
     by
         Settings. Each combination of their values is a line. Default: all settings that differ, without those that
-        follow from the others. Files of version 1 do not describe which columns are settings; their default is the
-        columns with text.
+        follow from the others. If rows have equal settings, each of them is on a line of its own, which the number of
+        its run names. Files of version 1 do not describe which columns are settings; their default is the columns with
+        text.
     title
         The title of the figure. Default: the benchmark and the settings that all rows share.
 
