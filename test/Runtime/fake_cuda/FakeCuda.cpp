@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fake_cuda/FakeCuda.h"
+#include "fake_cuda/DeviceBlocks.h"
+#include "fake_cuda/Kernels.h"
 #include "fake_cuda/PendingWork.h"
 #include "fake_cuda/WorkQueue.h"
 
@@ -13,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <cuda.h>
+#include <elf.h>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -22,11 +25,17 @@
 #include <vector>
 
 using cs336::runtime::testing::AreDone;
+using cs336::runtime::testing::DeviceBlocks;
 using cs336::runtime::testing::FakeCuda;
+using cs336::runtime::testing::FakeTensorMap;
+using cs336::runtime::testing::IsReached;
 using cs336::runtime::testing::PendingWork;
 using cs336::runtime::testing::Piece;
 using cs336::runtime::testing::Pieces;
 using cs336::runtime::testing::TheFakeCuda;
+using cs336::runtime::testing::ToDevice;
+using cs336::runtime::testing::ToHost;
+using cs336::runtime::testing::ToHostUnified;
 using cs336::runtime::testing::WorkQueue;
 
 using Work = std::function<void()>;
@@ -53,23 +62,6 @@ struct CUevent_st {
   bool is_of_graph = false;  // A node of a graph records it.
   int host_functions = 0;    // Enqueued before it.
 };
-struct CUmod_st {};
-struct CUfunc_st {
-  size_t parameters;
-  void (*body)(void *const *operands);
-  bool takes_structure = false; // Its only parameter is a structure of all pointers.
-  size_t tensor_maps = 0;       // Parameters after the pointers.
-  /// A kernel that waits has a first part, and a condition for its body. Others have neither.
-  void (*begin)(void *const *operands) = nullptr;
-  bool (*may_go_on)(void *const *operands) = nullptr;
-
-  /// The position of tensor map `index`, and of the end after the last one.
-  /// Parameters begin 16 bytes after a multiple of 64 in the memory of a multiprocessor.
-  size_t MapOffset(size_t index) const {
-    return (8 * parameters + 16 + 63) / 64 * 64 - 16 + index * sizeof(CUtensorMap);
-  }
-  size_t ParameterBytes() const { return tensor_maps == 0 ? 8 * parameters : MapOffset(tensor_maps); }
-};
 struct CUctx_st {};
 
 FakeCuda &cs336::runtime::testing::TheFakeCuda() {
@@ -84,142 +76,12 @@ std::recursive_mutex &cs336::runtime::testing::DriverMutex() {
 
 namespace {
 
-/// An address far from anything that the host could read.
-constexpr CUdeviceptr kDeviceSpace = CUdeviceptr{1} << 60;
-
-CUdeviceptr ToDevice(void *host) { return reinterpret_cast<CUdeviceptr>(host) + kDeviceSpace; }
-char *ToHost(CUdeviceptr device) { return reinterpret_cast<char *>(device - kDeviceSpace); }
-/// Returns true if the device reaches the address: its own memory or pinned memory, which share one
-/// address space.
-bool IsReached(CUdeviceptr address) {
-  if (address >= kDeviceSpace)
-    return true;
-  auto next = TheFakeCuda().pinned.upper_bound(reinterpret_cast<void *>(address));
-  if (next == TheFakeCuda().pinned.begin())
-    return false;
-  auto [start, bytes] = *std::prev(next);
-  return address < reinterpret_cast<CUdeviceptr>(start) + bytes;
-}
-char *ToHostUnified(CUdeviceptr address) {
-  if (!IsReached(address))
-    TheFakeCuda().faulted = true;
-  return address < kDeviceSpace ? reinterpret_cast<char *>(address) : ToHost(address);
-}
-
 CUctx_st the_context;
-
-constexpr int kSharedBytes = 1000; // Shared memory per block.
-
-template <typename T>
-T *Operand(void *const *operands, size_t index) {
-  return reinterpret_cast<T *>(ToHostUnified(*static_cast<CUdeviceptr *>(operands[index])));
-}
-
-void ScaleRows(void *const *operands) {
-  for (int i = 0; i != 12; ++i)
-    Operand<float>(operands, 2)[i] = Operand<float>(operands, 0)[i] * Operand<float>(operands, 1)[i % 4];
-}
-
-/// The contents of an encoded tensor map of rank 2.
-struct FakeTensorMap {
-  CUdeviceptr address;
-  uint64_t columns, rows, row_bytes;
-  uint64_t box_columns, box_rows, swizzle, promotion, data_type;
-};
-static_assert(sizeof(FakeTensorMap) <= sizeof(CUtensorMap));
-
-/// Same as ScaleRows, but reads its first operand through a tensor map.
-void ScaleMappedRows(void *const *operands) {
-  FakeTensorMap map;
-  std::memcpy(&map, operands[3], sizeof(map));
-  for (uint64_t row = 0; row != map.rows; ++row)
-    for (uint64_t column = 0; column != map.columns; ++column) {
-      auto *x = reinterpret_cast<const float *>(ToHostUnified(map.address + row * map.row_bytes));
-      Operand<float>(operands, 2)[row * map.columns + column] = x[column] * Operand<float>(operands, 1)[column];
-    }
-}
-
-/// Same as the runtime's own kernel of this name, for i64.
-void CheckBound(void *const *operands) {
-  auto number = [&](size_t index) { return *static_cast<uint64_t *>(operands[index]); };
-  uint64_t *report = Operand<uint64_t>(operands, 4);
-  for (uint64_t place = 0; place != number(2); ++place) {
-    uint64_t integer = Operand<uint64_t>(operands, 0)[place];
-    bool is_outside = integer >= number(3);
-    Operand<uint64_t>(operands, 1)[place] = is_outside ? 0 : integer;
-    if (!is_outside || report[0] != 0)
-      continue;
-    report[1] = place;
-    report[2] = integer;
-    report[0] = 1;
-  }
-}
-
-uint64_t Number(void *const *operands, size_t index) { return *static_cast<uint64_t *>(operands[index]); }
-
-/// Returns a rank's signals of the barrier, then its number of calls.
-uint64_t *Signals(void *const *operands, uint64_t rank) {
-  CUdeviceptr block = Operand<uint64_t>(operands, 0)[rank];
-  return reinterpret_cast<uint64_t *>(ToHostUnified(block + Number(operands, 3)));
-}
-
-/// Together the same as the runtime's own kernel of this name.
-void SignalRanks(void *const *operands) {
-  uint64_t own = Number(operands, 1), ranks = Number(operands, 2);
-  uint64_t call = ++Signals(operands, own)[ranks];
-  for (uint64_t rank = 0; rank != ranks; ++rank)
-    Signals(operands, rank)[own] = call;
-}
-bool HaveSignalled(void *const *operands) {
-  uint64_t ranks = Number(operands, 2), *signals = Signals(operands, Number(operands, 1));
-  return std::all_of(signals, signals + ranks, [&](uint64_t call) { return call >= signals[ranks]; });
-}
-void Synchronise(void *const *operands) {
-  auto number = [&](size_t index) { return Number(operands, index); };
-  if (number(5) != 0)
-    __atomic_fetch_add(reinterpret_cast<int64_t *>(ToHostUnified(number(5))), 1, __ATOMIC_RELEASE);
-  FakeCuda &fake = TheFakeCuda();
-  ++fake.barriers;
-  if (fake.at_barrier)
-    fake.at_barrier(fake.barriers);
-}
-
-/// Same as the runtime's own kernel of this name.
-void ReducePeersMeanF32(void *const *operands) {
-  auto number = [&](size_t index) { return *static_cast<uint64_t *>(operands[index]); };
-  const auto *record = Operand<uint64_t>(operands, 0);
-  uint64_t ranks = number(2), targets = number(3);
-  for (uint64_t operand = 0; operand != number(1); ++operand, record += 1 + ranks + targets)
-    for (uint64_t i = 0; i != 4 * record[0]; ++i) {
-      float sum = 0;
-      for (uint64_t rank = 0; rank != ranks; ++rank)
-        sum += reinterpret_cast<const float *>(ToHostUnified(record[1 + rank]))[i];
-      for (uint64_t target = 0; target != targets; ++target)
-        reinterpret_cast<float *>(ToHostUnified(record[1 + ranks + target]))[i] = sum / static_cast<float>(ranks);
-    }
-}
 
 /// Streams that take part in captures.
 std::set<CUstream> &CapturingStreams() {
   static std::set<CUstream> streams;
   return streams;
-}
-
-/// The sample program's kernels. "fault" simulates an access to a bad address.
-std::map<std::string, CUfunc_st> &Functions() {
-  static std::map<std::string, CUfunc_st> functions = {
-      {"scale_rows", {3, ScaleRows}},
-      {"scale_rows_structure", {3, ScaleRows, /*takes_structure=*/true}},
-      {"scale_mapped_rows", {3, ScaleMappedRows, /*takes_structure=*/false, /*tensor_maps=*/1}},
-      {"increment", {1, [](void *const *operands) { ++*Operand<int64_t>(operands, 0); }}},
-      {"advance",
-       {1, [](void *const *operands) { __atomic_fetch_add(Operand<int64_t>(operands, 0), 1, __ATOMIC_RELEASE); }}},
-      {"check_bound", {5, CheckBound}},
-      {"synchronise", {6, Synchronise, /*takes_structure=*/false, /*tensor_maps=*/0, SignalRanks, HaveSignalled}},
-      {"reduce_peers_mean_f32", {5, ReducePeersMeanF32}},
-      {"fault", {1, [](void *const *) { TheFakeCuda().faulted = true; }}},
-  };
-  return functions;
 }
 
 PendingWork &ThePendingWork() {
@@ -295,21 +157,6 @@ CUresult Destroy(T *handle) {
   return CUDA_SUCCESS;
 }
 
-/// Allocates a block with its size in front.
-constexpr size_t kHeader = 256;
-char *AllocateBlock(size_t bytes, int64_t &total) {
-  char *block = static_cast<char *>(std::aligned_alloc(kHeader, (bytes + 2 * kHeader - 1) / kHeader * kHeader));
-  std::memcpy(block, &bytes, sizeof(bytes));
-  total += static_cast<int64_t>(bytes);
-  return block + kHeader;
-}
-void FreeBlock(char *address, int64_t &total) {
-  size_t bytes;
-  std::memcpy(&bytes, address - kHeader, sizeof(bytes));
-  total -= static_cast<int64_t>(bytes);
-  std::free(address - kHeader);
-}
-
 } // namespace
 
 int cs336::runtime::testing::EnqueueWork(CUstream stream, std::function<void()> work) {
@@ -319,7 +166,10 @@ char *cs336::runtime::testing::ToHostAddress(const void *device) {
   return ToHostUnified(reinterpret_cast<CUdeviceptr>(device));
 }
 
-uint64_t cs336::runtime::testing::ToDeviceAddress(void *host) { return ToDevice(host); }
+uint64_t cs336::runtime::testing::LendMemory(void *host, int64_t bytes) {
+  TheFakeCuda().lent[host] = bytes;
+  return ToDevice(host);
+}
 
 extern "C" {
 
@@ -332,7 +182,9 @@ CUresult cuGetErrorName(CUresult error, const char **text) {
   return CUDA_SUCCESS;
 }
 CUresult cuGetErrorString(CUresult error, const char **text) {
-  *text = "the fake driver's text";
+  static std::string fault;
+  fault = TheFakeCuda().fault;
+  *text = fault.empty() ? "the fake driver's text" : fault.c_str();
   return CUDA_SUCCESS;
 }
 
@@ -350,9 +202,10 @@ CUresult cuDeviceGetName(char *name, int size, CUdevice) {
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice) {
-  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR   ? TheFakeCuda().major
-           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? TheFakeCuda().minor
-                                                                       : kSharedBytes;
+  *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? TheFakeCuda().major
+           : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
+               ? TheFakeCuda().minor
+               : static_cast<int>(CUfunc_st().most_shared_bytes);
   return CUDA_SUCCESS;
 }
 CUresult cuDeviceTotalMem(size_t *bytes, CUdevice) {
@@ -388,11 +241,12 @@ CUresult cuMemGetInfo(size_t *free, size_t *total) {
 CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes) {
   ++TheFakeCuda().allocations;
   TheFakeCuda().driver_bytes += TheFakeCuda().rounding_bytes;
-  *address = ToDevice(AllocateBlock(bytes, TheFakeCuda().allocated_bytes));
+  TheFakeCuda().allocated_bytes += static_cast<int64_t>(bytes);
+  *address = DeviceBlocks::Get().Allocate(bytes);
   return CUDA_SUCCESS;
 }
 CUresult cuMemFree(CUdeviceptr address) {
-  FreeBlock(ToHost(address), TheFakeCuda().allocated_bytes);
+  TheFakeCuda().allocated_bytes -= static_cast<int64_t>(DeviceBlocks::Get().Free(address));
   return CUDA_SUCCESS;
 }
 CUresult cuMemGetAddressRange(CUdeviceptr *start, size_t *bytes, CUdeviceptr address) {
@@ -571,24 +425,22 @@ CUresult cuGraphNodeGetType(CUgraphNode, CUgraphNodeType *type) {
 CUresult cuGraphDestroy(CUgraph graph) { return Destroy(graph); }
 CUresult cuGraphExecDestroy(CUgraphExec executable) { return Destroy(executable); }
 
-CUresult cuModuleLoadData(CUmodule *module, const void *) {
+CUresult cuModuleLoadData(CUmodule *module, const void *image) {
   TheFakeCuda().driver_bytes += TheFakeCuda().module_bytes;
-  return Make(module);
+  bool is_text = std::memcmp(image, ELFMAG, SELFMAG) != 0;
+  return Make(module, {is_text ? static_cast<const char *>(image) : ""});
 }
 CUresult cuModuleUnload(CUmodule module) { return Destroy(module); }
-CUresult cuModuleGetFunction(CUfunction *function, CUmodule, const char *name) {
-  auto found = Functions().find(name);
-  if (found == Functions().end())
-    return CUDA_ERROR_NOT_FOUND;
-  *function = &found->second;
-  return CUDA_SUCCESS;
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
+  *function = cs336::runtime::testing::FindKernel(*module, name);
+  return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction) {
   *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 512 : 0;
   return CUDA_SUCCESS;
 }
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute, int value) {
-  return value > kSharedBytes && function->body != ReducePeersMeanF32 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+  return static_cast<unsigned>(value) > function->most_shared_bytes ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size) {
   size_t pointers = function->takes_structure ? 1 : function->parameters;
@@ -617,6 +469,14 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
   if (cluster == 0 || config->gridDimX % cluster != 0)
     return CUDA_ERROR_INVALID_VALUE;
   TheFakeCuda().cluster = cluster;
+  if (function->program) {
+    std::vector<uint64_t> parameters(function->parameters);
+    std::memcpy(parameters.data(), extra[1], bytes);
+    return Enqueue(config->hStream, [program = function->program, launch = *config, parameters] {
+      ++TheFakeCuda().kernels_run;
+      cs336::runtime::testing::Interpret(*program, launch, parameters);
+    });
+  }
   std::vector<char> block(bytes);
   std::memcpy(block.data(), extra[1], bytes);
   auto call = [function, block](auto *part) mutable {
@@ -641,10 +501,12 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
       },
       is_ready);
 }
-CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned,
-                        unsigned, CUstream stream, void **parameters, void **extra) {
+CUresult cuLaunchKernel(CUfunction function, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned,
+                        unsigned shared_bytes, CUstream stream, void **parameters, void **extra) {
   CUlaunchConfig config = {};
   config.gridDimX = blocks;
+  config.blockDimX = threads;
+  config.sharedMemBytes = shared_bytes;
   config.hStream = stream;
   return cuLaunchKernelEx(&config, function, parameters, extra);
 }

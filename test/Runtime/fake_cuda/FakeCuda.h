@@ -8,7 +8,8 @@
 // A library with the name libcuda.so.1 that implements, on the host, the driver
 // functions that the runtime uses. In programs that link it, the runtime finds
 // it in place of the driver. Addresses of "device" memory are useless to the
-// host, captured work does not run, modules contain a few kernels of our own,
+// host, captured work does not run, modules contain a few kernels of our own
+// or the text of one, which is interpreted,
 // a capture includes the streams that wait for events of it and must be joined,
 // only the default stream makes others wait, and a fault stays with the
 // context, as on a GPU. Work is done when it is enqueued, unless a test delays
@@ -75,6 +76,9 @@ struct FakeCuda {
   int tensor_maps_encoded = 0;
   unsigned cluster = 0; // Blocks per cluster of the last kernel that was enqueued.
   Shared<bool> faulted;
+  std::string fault; // The error of an interpreted kernel.
+  /// Bytes by address of the host: memory of other GPUs that kernels access.
+  std::map<void *, int64_t> lent;
   /// When tools were told to begin and to end recording: "start after 2 kernels".
   std::vector<std::string> recorded;
 
@@ -116,7 +120,8 @@ std::recursive_mutex &DriverMutex();
 /// ToHostAddress() converts them.
 int EnqueueWork(CUstream_st *stream, std::function<void()> work);
 char *ToHostAddress(const void *device);
-uint64_t ToDeviceAddress(void *host);
+/// Makes memory of the host accessible to the device, as memory of another GPU. Returns its address.
+uint64_t LendMemory(void *host, int64_t bytes);
 
 } // namespace cs336::runtime::testing
 
