@@ -232,8 +232,8 @@ private:
         silent.push_back(absl::StrCat("rank ", rank));
     }
     if (!silent.empty())
-      End(absl::DeadlineExceededError(absl::StrCat("no heartbeat from ", absl::StrJoin(silent, ", "), " for ",
-                                                   absl::FormatDuration(limit))));
+      End(absl::DeadlineExceededError(
+          absl::StrCat("no heartbeat from ", absl::StrJoin(silent, ", "), " for ", absl::FormatDuration(limit))));
     else if (!missing.empty() && begin_ + options_.timeout < now)
       End(DescribeMissing(missing));
     Broadcast(AliveMessage());
