@@ -17,8 +17,8 @@ namespace cs336 {
 /// Builds a function of scalars from the score function of an attention or its gradient, at the builder's insertion
 /// point. The arguments are the scaled score, the batch, head, query and key (i32), and the tables (tensors). The
 /// results are the first `numResults` values that the score function yields. Its body is arith, math and
-/// `tensor.extract` of tables, without dead code. Comparisons in `known` have the given results. Minima and maxima in it
-/// are their first operand, or their second one if the value is false.
+/// `tensor.extract` of tables, without dead code. Comparisons in `known` have the given results. Minima and maxima in
+/// it are their first operand, or their second one if the value is false.
 mlir::FailureOr<mlir::func::FuncOp>
 lowerScoreToScalars(mlir::Block &function, unsigned numResults, mlir::OpBuilder &builder,
                     const llvm::DenseMap<mlir::Operation *, bool> &known = llvm::DenseMap<mlir::Operation *, bool>());

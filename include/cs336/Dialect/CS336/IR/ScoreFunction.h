@@ -40,8 +40,8 @@ mlir::IntegerValueRange getScoreArgumentRange(mlir::BlockArgument argument, llvm
 using ReadElement = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, unsigned, mlir::ValueRange)>;
 
 /// Builds arith and math operations that compute the values that the function yields. `arguments` are the score and the
-/// four indices (i32) as scalars. Comparisons in `known` have the given results. Minima and maxima in it are their first
-/// operand, or their second one if the value is false.
+/// four indices (i32) as scalars. Comparisons in `known` have the given results. Minima and maxima in it are their
+/// first operand, or their second one if the value is false.
 llvm::SmallVector<mlir::Value>
 buildScoreScalars(mlir::OpBuilder &builder, mlir::Location loc, mlir::Block &function, mlir::ValueRange arguments,
                   ReadElement readElement,
