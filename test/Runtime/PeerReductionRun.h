@@ -21,7 +21,7 @@
 
 namespace cs336::runtime::testing {
 
-/// What the kernel of ReduceText() reduces.
+/// A reduction by the kernel of ReduceText().
 struct PeerReductionCase {
   DType dtype = DType::kF32;
   Reduction reduction = Reduction::kMean;

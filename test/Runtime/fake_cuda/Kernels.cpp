@@ -101,7 +101,7 @@ std::map<std::string, CUfunc_st> &Functions() {
   return functions;
 }
 
-/// What a block may have from compute capability 8.0 on.
+/// The most shared memory of a block from compute capability 8.0 on.
 constexpr unsigned kMostSharedBytes = 163 << 10;
 
 } // namespace

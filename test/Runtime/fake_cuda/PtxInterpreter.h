@@ -21,7 +21,7 @@ namespace cs336::runtime::testing {
 /// A launch of a kernel, in one dimension.
 struct PtxLaunch {
   uint32_t blocks, threads;
-  uint32_t shared_bytes; // Of dynamic shared memory per block.
+  uint32_t shared_bytes; // Dynamic shared memory per block.
   std::vector<uint64_t> parameters;
 };
 

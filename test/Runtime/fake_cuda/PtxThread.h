@@ -103,9 +103,9 @@ private:
   std::vector<uint64_t> registers_;
   const GlobalMemory &global_;
   SharedMemory &shared_;
-  std::deque<Copy> copies_;    // That are not done, in order.
-  std::deque<size_t> groups_;  // Their numbers of copies.
-  size_t copies_of_group_ = 0; // Of the group that has not ended.
+  std::deque<Copy> copies_;    // Copies that are not done, in order.
+  std::deque<size_t> groups_;  // The numbers of copies of groups.
+  size_t copies_of_group_ = 0; // Copies of the group that has not ended.
   uint64_t next_ = 0;
   bool has_ended_ = false;
   std::string fault_;

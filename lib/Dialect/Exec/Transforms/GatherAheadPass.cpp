@@ -36,7 +36,7 @@ public:
   SmallVector<UpdateUnit> find() const;
 
 private:
-  /// What the entry does with a variable.
+  /// The commands that access a variable.
   struct Uses {
     SmallVector<unsigned> writesOfPart;
     unsigned gathers = 0;
