@@ -70,32 +70,32 @@ def test_bits_are_those_of_gathers_in_the_same_step(tmp_path: Path, ranks: int, 
 
 SEQUENCE = """
 import cs336, numpy as np
-group = cs336.distributed.init()
-inputs = dict(np.load(f"FOLDER/in-{group.rank}.npz"))
+with cs336.distributed.init() as group:
+    inputs = dict(np.load(f"FOLDER/in-{group.rank}.npz"))
 
-def run(name):
-    session = cs336.Session(f"FOLDER/{name}.cs336x", communicator=group)
-    losses = []
-    def step():
-        losses.append(float(session.run("train", inputs)["loss"]))
-    session.initialize(seed=3)
-    step()
-    step()
-    session.save(f"FOLDER/{name}.npz")
-    losses.append(float(session.run("loss", inputs)["loss"]))
-    step()
-    session["token_embeddings.weight"] = np.full((64, 32), 0.5, np.float32)
-    session["layers.0.ffn.w2.weight"] = np.full((32, 64), 2, np.float32)
-    step()
-    session.load(f"FOLDER/{name}.npz")
-    step()
-    step()
-    return losses
+    def run(name):
+        session = cs336.Session(cs336.Executable.load(f"FOLDER/{name}.cs336x"), num_threads=1, group=group)
+        losses = []
 
-ahead, later = run("ahead"), run("later")
-assert ahead == later, (ahead, later)
-assert len(set(ahead)) >= 5, ahead
-group.barrier()
+        def step(count):
+            losses.extend(float(session.run("train", inputs)["loss"]) for _ in range(count))
+
+        session.initialize(3)
+        step(2)
+        session.save(f"FOLDER/{name}-{group.rank}.npz")
+        losses.append(float(session.run("loss", inputs)["loss"]))
+        step(1)
+        session["token_embeddings.weight"] = np.full((64, 32), 0.5, np.float32)
+        session["layers.0.ffn.w2.weight"] = np.full((32, 64), 2, np.float32)
+        step(1)
+        session.load(f"FOLDER/{name}-{group.rank}.npz")
+        step(2)
+        return losses
+
+    ahead, later = run("ahead"), run("later")
+    assert ahead == later, (ahead, later)
+    assert len(set(ahead)) >= 5, ahead
+    group.barrier()
 """
 
 

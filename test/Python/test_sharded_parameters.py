@@ -385,7 +385,7 @@ def test_missing_gathers_are_found(tmp_path: Path, mode: str) -> None:
     assert len(gathers) > 4
     for position in gathers:
         without = "\n".join(lines[:position] + lines[position + 1 :])
-        with pytest.raises(ValueError, match="reads a buffer that no command has written"):
+        with pytest.raises(ValueError, match=r"reads (a buffer that|the parts of other ranks, which) no command has"):
             cs336.compile(without)
 
 

@@ -189,8 +189,10 @@ private:
   bool hasPrepare;
   /// Variables with storage for the parts of other ranks.
   llvm::DenseMap<StringAttr, VariableOp> gathered;
-  /// Those whose parts of other ranks are values of this run, and those whose own part was written since.
+  /// Those that a command has gathered, and those whose own part was written since.
   llvm::DenseSet<StringAttr> current, outdated;
+  /// The names of storage into which a command has gathered. A second gather has its own.
+  llvm::DenseSet<Operation *> targets;
 };
 } // namespace
 
@@ -211,7 +213,7 @@ LogicalResult PartsChecker::checkRead(CommandOpInterface command, Value read) {
   StringAttr name = get.getVariableAttr().getAttr();
   VariableOp variable = gathered.lookup(name);
   bool isKept = variable && variable.getKept() && hasPrepare && entry.getMode() != Mode::Prepare;
-  if (current.contains(name) || (isKept && !outdated.contains(name)))
+  if (!outdated.contains(name) && (isKept || targets.contains(get)))
     return success();
   InFlightDiagnostic diagnostic = command->emitOpError()
                                   << "reads the parts of other ranks, which no command has gathered";
@@ -243,6 +245,7 @@ LogicalResult PartsChecker::run() {
         continue;
       StringAttr name = get.getVariableAttr().getAttr();
       if (get.getGathered()) {
+        targets.insert(get);
         current.insert(name);
         outdated.erase(name);
       } else {
