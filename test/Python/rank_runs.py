@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import cs336
 import numpy as np
+import reference
 from numpy.typing import NDArray
 
 Tensors = dict[str, NDArray[Any]]
+
+
+@cache
+def draw_parameters(config: reference.Config) -> Tensors:
+    """Return random parameters, the same for every batch size."""
+    drawn = reference.random_parameters(config, np.random.default_rng(5))
+    return {name: value.astype(np.float32) for name, value in drawn.items()}
+
+
+@cache
+def draw_batch(config: reference.Config) -> Tensors:
+    """Return random rows for all ranks."""
+    tokens, targets = reference.random_batch(config, np.random.default_rng(6))
+    return {"tokens": tokens, "targets": targets}
 
 
 def split_batch(batch: Tensors, ranks: int) -> list[Tensors]:

@@ -14,7 +14,7 @@ import pytest
 import reference
 from compiled_model import optimizer, transformer_config
 from device import DEVICE
-from rank_runs import Tensors, assert_ranks_equal, run_ranks, split_batch
+from rank_runs import Tensors, assert_ranks_equal, draw_batch, draw_parameters, run_ranks, split_batch
 from test_adamw import optimizer_attribute, sum_of_products
 
 pytestmark = pytest.mark.skipif(DEVICE != "cpu", reason="ranks are threads of one process, on the CPU")
@@ -35,16 +35,12 @@ def program(mode: str, ranks: int, max_norm: float = 0.0) -> cs336.Module:
     return cs336.build(transformer_config(config(BATCH // ranks)), mode, optimizer=optimizer(numbers))
 
 
-@cache
 def parameters() -> Tensors:
-    drawn = reference.random_parameters(config(BATCH), np.random.default_rng(5))
-    return {name: value.astype(np.float32) for name, value in drawn.items()}
+    return draw_parameters(config(BATCH))
 
 
-@cache
 def batch() -> Tensors:
-    tokens, targets = reference.random_batch(config(BATCH), np.random.default_rng(6))
-    return {"tokens": tokens, "targets": targets}
+    return draw_batch(config(BATCH))
 
 
 def run_alone(executable: cs336.Executable, entry: str, inputs: Tensors, steps: int = 1) -> Tensors:

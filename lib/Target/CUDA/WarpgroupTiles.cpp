@@ -42,7 +42,7 @@ int64_t WarpgroupTiles::chooseHeadsPerGroup(bool isCausal, int64_t blocks) const
   if (bytes <= mostBytes)
     return heads;
   int64_t most = std::max(heads * mostBytes / bytes, int64_t(1)), best = most;
-  // Less than half of the bytes saves nothing.
+  // With fewer heads, the work of blocks differs more.
   for (int64_t candidate = most; candidate >= std::max(most / 2, int64_t(1)); --candidate)
     if (getMostSteps(candidate, isCausal, blocks) < getMostSteps(best, isCausal, blocks))
       best = candidate;

@@ -200,3 +200,21 @@ exec.entry @other mode<train> {
   %x = exec.input "x" : memref<64xf32>
   exec.copy ins(%x : memref<64xf32>) outs(%v : memref<64xf32>)
 }
+
+// -----
+
+// The runtime would not run the gathers after callers have set @w.
+// CHECK: exec.variable @w parameter : memref<64xf32> {gathered, shards = 2 : i64}
+// CHECK-LABEL: exec.entry @taken
+// CHECK: exec.collective all_gather
+// REMARK: remark: [Missed] NotPrepared | Category:exec-gather-ahead | Remark="@taken: its 1 gathers stay at its start: @prepare is not an entry of mode prepare, which would gather after callers set variables"
+exec.variable @w parameter : memref<64xf32> {gathered, shards = 2 : i64}
+exec.entry @taken mode<train> {
+  %w = exec.get @w : memref<64xf32>
+  %all = exec.get gathered @w : memref<128xf32>
+  %y = exec.output "y" output : memref<128xf32>
+  exec.collective all_gather ins(%w : memref<64xf32>) outs(%all : memref<128xf32>) group = 2
+  exec.copy ins(%all : memref<128xf32>) outs(%y : memref<128xf32>)
+}
+exec.entry @prepare mode<forward> {
+}

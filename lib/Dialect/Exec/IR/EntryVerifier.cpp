@@ -114,7 +114,7 @@ LogicalResult EntryChecker::checkCommand(CommandOpInterface command) {
     BufferOpInterface storage = getStorage(read);
     if (!storage)
       return command->emitOpError() << "reads a value that is not a buffer of the entry";
-    // For the parts of other ranks, see verifyGathered().
+    // PartsChecker verifies reads of the parts of other ranks.
     bool isGiven = storage.getStorageKind() == StorageKind::Input || storage.getStorageKind() == StorageKind::Variable;
     if (!isGiven && !written.contains(storage.getOperation())) {
       InFlightDiagnostic diagnostic = command->emitOpError() << "reads a buffer that no command has written";
@@ -189,9 +189,9 @@ private:
   bool hasPrepare;
   /// Variables with storage for the parts of other ranks.
   llvm::DenseMap<StringAttr, VariableOp> gathered;
-  /// Those that a command has gathered, and those whose own part was written since.
+  /// The variables that a command has gathered, and those whose own part was written since.
   llvm::DenseSet<StringAttr> current, outdated;
-  /// The names of storage into which a command has gathered. A second gather has its own.
+  /// The operations that name storage into which a command has gathered. A second gather has its own.
   llvm::DenseSet<Operation *> targets;
 };
 } // namespace

@@ -60,7 +60,8 @@ private:
   void run(EntryOp entry);
   bool move(EntryOp entry, ArrayRef<CommandOpInterface> commands, ArrayRef<UpdateUnit> units,
             ArrayRef<UpdateOrder::Step> steps);
-  void gatherInPrepare(ArrayRef<UpdateUnit> units);
+  FailureOr<EntryOp> findPrepare();
+  void gatherInPrepare(EntryOp prepare, ArrayRef<UpdateUnit> units);
 
   PassCounter numGathers{this, "num-gathers", "Number of collectives moved to the end of the run before"};
 };
@@ -162,16 +163,24 @@ bool GatherAheadPass::move(EntryOp entry, ArrayRef<CommandOpInterface> commands,
   return true;
 }
 
+/// Returns the entry that runs after callers have set variables, or null if there is none. Fails if its name belongs to
+/// another operation.
+FailureOr<EntryOp> GatherAheadPass::findPrepare() {
+  Operation *named = SymbolTable(getOperation()).lookup(prepareName);
+  auto prepare = dyn_cast_if_present<EntryOp>(named);
+  if (named && (!prepare || prepare.getMode() != Mode::Prepare))
+    return failure();
+  return prepare;
+}
+
 /// Gathers the parts of the units after callers have set variables.
-void GatherAheadPass::gatherInPrepare(ArrayRef<UpdateUnit> units) {
-  ModuleOp module = getOperation();
-  SymbolTable symbols(module);
-  auto prepare = symbols.lookup<EntryOp>(prepareName);
+void GatherAheadPass::gatherInPrepare(EntryOp prepare, ArrayRef<UpdateUnit> units) {
   OpBuilder builder(&getContext());
   if (!prepare) {
+    ModuleOp module = getOperation();
     prepare = EntryOp::create(builder, module.getLoc(), prepareName, Mode::Prepare, IntegerAttr(), IntegerAttr());
     prepare.getBody().emplaceBlock();
-    symbols.insert(prepare);
+    module.push_back(prepare);
   }
   builder.setInsertionPointToEnd(&prepare.getBody().front());
   for (const UpdateUnit &unit : units) {
@@ -200,10 +209,14 @@ void GatherAheadPass::run(EntryOp entry) {
   };
   if (count == 0)
     return missed("NotAhead", "the first would not end before the updates of the parameters do");
+  FailureOr<EntryOp> prepare = findPrepare();
+  if (failed(prepare))
+    return missed("NotPrepared", "@prepare is not an entry of mode prepare, which would gather after callers set "
+                                 "variables");
   ArrayRef<UpdateUnit> ahead = ArrayRef(units).take_front(count);
   if (!move(entry, commands, units, order.order(count)))
     return missed("KeptOrder", "in another order the updates would raise the largest live set");
-  gatherInPrepare(ahead);
+  gatherInPrepare(*prepare, ahead);
 
   for (const UpdateUnit &unit : ahead) {
     CollectiveOp gather = unit.gather;

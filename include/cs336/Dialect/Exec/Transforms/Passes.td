@@ -163,9 +163,9 @@ def GatherAheadPass : Pass<"exec-gather-ahead", "::mlir::ModuleOp"> {
     memory until the next step (`kept`).
 
     It moves a gather of an entry of mode `train` if all its operands are in place (`--exec-gather-in-place`), if the
-    entry gathers their variables once, and if it writes their own parts only after its last collective. The entry of
-    mode `prepare` gathers the same variables after callers have set, loaded or initialized them: all ranks must do this
-    together. If there is no such entry, the pass creates one.
+    entry gathers their variables once, and if it writes their own parts only after its last collective. The entry
+    `prepare` gathers the same variables after callers have set, loaded or initialized them: all ranks must do this
+    together. The pass creates the entry if the module has none of this name.
 
     **Order.** The commands after the last collective are reordered as their dependences allow. The half of the moved
     gathers whose gradients are ready first comes first: the updates, then the gathers. The other half follows, then all
@@ -216,7 +216,8 @@ def GatherAheadPass : Pass<"exec-gather-ahead", "::mlir::ModuleOp"> {
     A second run changes nothing. Errors: a negative `link-ratio`, and a `percent` above 100.
 
     Remarks: `Ahead` counts the gathers of an entry that moved. Missed-optimization remarks: `NotAhead` if no gather
-    would end in time, and `KeptOrder` if the largest live set would grow.
+    would end in time, `NotPrepared` if the name `prepare` belongs to something else, and `KeptOrder` if the largest
+    live set would grow.
 
     Counts `num-gathers`, collectives moved to the end of the run before.
   }];
