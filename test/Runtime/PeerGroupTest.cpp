@@ -266,7 +266,7 @@ INSTANTIATE_TEST_SUITE_P(Commands, FirstBarrierTest, ::testing::ValuesIn(kBetwee
                          [](const auto &info) { return info.param.name; });
 
 TEST_F(PeerGroupTest, LargeReductionsAreStagedInRounds) {
-  constexpr int64_t kElements = int64_t{36} << 20; // 144 MiB, of which this rank reduces 72 MiB.
+  constexpr int64_t kElements = int64_t{33} << 20; // 132 MiB, of which this rank reduces 66 MiB.
   ProgramBuilder program = TwoRankProgram();
   EntryBuilder entry(program.executable(), *program.executable().entries[0]);
   uint32_t large = entry.Input("large", MakeType(DType::kF32, {kElements}));
@@ -322,18 +322,41 @@ TEST_F(PeerGroupTest, LargeReductionsAreStagedInRounds) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST_F(PeerGroupTest, NcclExchangesOddElementsAndOtherStreams) {
-  ProgramBuilder program = TwoRankProgram();
+/// Adds a reduction of an input of f32 in the stream of collectives to TwoRankProgram().
+void AddReduction(ProgramBuilder &program, format::CollectiveKind kind, int64_t elements, int64_t results) {
   EntryBuilder entry(program.executable(), *program.executable().entries[0]);
-  uint32_t odd = entry.Input("odd", MakeType(DType::kF32, {3})), sum = entry.Output("sum", MakeType(DType::kF32, {3}));
-  entry.Collective(format::CollectiveKind::all_reduce, odd, sum);
+  uint32_t input = entry.Input("input", MakeType(DType::kF32, {elements})),
+           result = entry.Output("result", MakeType(DType::kF32, {results}));
+  entry.Collective(kind, input, result, format::Reduction::mean);
   entry.entry().commands.back()->stream = 1;
+}
+
+TEST_F(PeerGroupTest, NcclExchangesOddPartsAndOtherStreams) {
+  ProgramBuilder program = TwoRankProgram();
+  AddReduction(program, format::CollectiveKind::reduce_scatter, 6, 3);
+  EntryBuilder entry(program.executable(), *program.executable().entries[0]);
   uint32_t even = entry.Input("even", MakeType(DType::kF32, {8})),
            other = entry.Output("other", MakeType(DType::kF32, {8}));
   entry.Collective(format::CollectiveKind::all_reduce, even, other);
   auto session = CreateRank(program);
   ASSERT_TRUE(session.ok()) << session.status();
-  EXPECT_THAT(nccl.calls, ElementsAre("ncclAllReduce 3 7", "ncclAllReduce 8 7"));
+  EXPECT_THAT(nccl.calls, ElementsAre("ncclReduceScatter 3 7", "ncclAllReduce 8 7"));
+}
+
+TEST_F(PeerGroupTest, OneNumberIsReduced) {
+  ProgramBuilder program = TwoRankProgram();
+  AddReduction(program, format::CollectiveKind::all_reduce, 1, 1);
+  auto session = CreateRank(program);
+  ASSERT_TRUE(session.ok()) << session.status();
+  // Its only vector is the other rank's, which has it at the end.
+  fake.at_barrier = [&](int barrier) {
+    if (barrier == 4)
+      sharing->own[6][0] = 7;
+  };
+  Tensor x = *Tensor::Create({DType::kF32, {3, 4}}), loss = *Tensor::Create({DType::kF32, {1}});
+  ASSERT_TRUE((*session)->Run("forward", {{"x", x}, {"input", loss}}).ok());
+  EXPECT_EQ(fake.barriers, 4);
+  EXPECT_THAT((*session)->Output("forward", "result")->values<float>(), ElementsAre(7));
 }
 
 TEST_F(PeerGroupTest, MemoryThatCannotBeSharedIsAnError) {

@@ -19,8 +19,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// Around the threads of a block, and the stages of the ring.
-const std::vector<int64_t> kSizes = {5000, 0, 1, 79, 80, 513, 0};
+/// Bytes of operands: vectors of 16 bytes around the threads of a block and the stages of the ring, and parts of one.
+const std::vector<int64_t> kSizes = {16 * 5000, 0, 16, 16 * 79 + 12, 4, 16 * 80, 16 * 512 + 4, 16 * 513 + 8, 0};
 
 /// The type, the reduction and the number of ranks.
 class ReduceTextTest : public ::testing::TestWithParam<std::tuple<DType, Reduction, int>> {};
@@ -42,18 +42,27 @@ INSTANTIATE_TEST_SUITE_P(All, ReduceTextTest,
                                                std::get<2>(info.param));
                          });
 
+TEST(PeerKernelsTest, EveryNumberOfValuesInTheLastVector) {
+  for (DType dtype : {DType::kBF16, DType::kF16, DType::kF32})
+    for (int64_t bytes = ByteSize(dtype); bytes <= 32; bytes += ByteSize(dtype)) {
+      PeerReductionRun run({dtype, Reduction::kSum, /*ranks=*/3, /*targets=*/2, {bytes, bytes}, /*blocks=*/1});
+      absl::Status status = run.Run();
+      EXPECT_TRUE(status.ok()) << bytes << " bytes: " << status;
+    }
+}
+
 /// The number of ranks.
 class ReduceOperandsTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(ReduceOperandsTest, AnyNumberOfOperandsTargetsAndBlocks) {
-  std::vector<int64_t> gains(75, 80);
-  gains.back() = 1;
-  for (const std::vector<int64_t> &vectors : {{0}, {1}, {5000}, kSizes, gains})
+  std::vector<int64_t> gains(75, 16 * 80);
+  gains.back() = 4;
+  for (const std::vector<int64_t> &bytes : {{0}, {4}, {16}, {16 * 5000}, kSizes, gains})
     for (int targets : {1, 2, 3})
       for (uint32_t blocks : {1u, 3u, 10u}) {
-        PeerReductionRun run({DType::kF32, Reduction::kMean, GetParam(), targets, vectors, blocks});
+        PeerReductionRun run({DType::kF32, Reduction::kMean, GetParam(), targets, bytes, blocks});
         absl::Status status = run.Run();
-        EXPECT_TRUE(status.ok()) << vectors.size() << " operands, " << targets << " targets, " << blocks
+        EXPECT_TRUE(status.ok()) << bytes.size() << " operands, " << targets << " targets, " << blocks
                                  << " blocks: " << status;
       }
 }
@@ -61,7 +70,7 @@ TEST_P(ReduceOperandsTest, AnyNumberOfOperandsTargetsAndBlocks) {
 INSTANTIATE_TEST_SUITE_P(Ranks, ReduceOperandsTest, ::testing::Range(2, 9), ::testing::PrintToStringParamName());
 
 TEST(PeerKernelsTest, AnAbandonedReductionWritesNothing) {
-  PeerReductionRun run({DType::kF32, Reduction::kMean, 2, 1, {80}, 1});
+  PeerReductionRun run({DType::kF32, Reduction::kMean, 2, 1, {1280}, 1});
   run.abandoned = 1;
   EXPECT_THAT(std::string(run.Run().message()), HasSubstr("operand 0: element 0"));
 }
@@ -98,10 +107,16 @@ const Fault kFaults[] = {
      "  ld.global.u64 %address, [%field];\n  cvta.to.global.u64 %address, %address;\n  add.u64 %address, %address, "
      "%offset;\n  add.u64 %field, %field, 8;\n  st",
      ""},
+    {"ALastVectorAsAWholeOne", "16, %rest", "16, 16", "outside of all allocations"},
+    {"ALastVectorThatIsStoredWhole", "@!%is_whole bra store_rest", "@!%is_whole bra store",
+     "outside of all allocations"},
+    {"ALastValueThatIsNotStored", "setp.gt.u32 %is_next, %rest, 2;", "setp.gt.u32 %is_next, %rest, 4;", "operand"},
+    {"NoLastVector", "setp.lt.u64 %is_next, %add_index, %add_end", "setp.lt.u64 %is_next, %add_index, %add_vectors",
+     ""},
     {"AnUnknownInstruction", "mul.lo.u32", "mul.hi.u32", "no such instruction"},
     {"ARegisterOfAnotherType", "cvt.u64.u32 %first, %thread", "cvt.u64.u32 %first, %step", "of another type"},
     {"AnUnknownRegister", "mov.u32 %filled, 0", "mov.u32 %full, 0", "operand '%full'"},
-    {"AnUnknownLabel", "bra loaded", "bra stored", "no label stored"},
+    {"AnUnknownLabel", "bra loaded", "bra nowhere", "no label nowhere"},
     {"ALoopWithoutEnd", "sub.u64 %left, %left, 1", "sub.u64 %left, %left, 0", ""},
 };
 

@@ -14,6 +14,8 @@
 #include "NcclGroupFixture.h"
 #include "TcpTestGroup.h"
 
+#include "absl/strings/str_cat.h"
+
 #include <gmock/gmock.h>
 #include <tuple>
 
@@ -67,16 +69,19 @@ protected:
     return value.ok() ? value->values<float>() : absl::Span<const float>();
   }
 
+public:
+  static std::string Name(const ::testing::TestParamInfo<ParamType> &info) {
+    return std::to_string(std::get<0>(info.param)) + (std::get<1>(info.param) ? "WithGraphs" : "WithoutGraphs");
+  }
+
+protected:
   const int size = std::get<0>(GetParam());
   const bool use_graphs = std::get<1>(GetParam());
   ProgramBuilder program;
 };
 
 INSTANTIATE_TEST_SUITE_P(Ranks, PeerOrderTest, ::testing::Combine(::testing::Values(2, 3, 4), ::testing::Bool()),
-                         [](const auto &info) {
-                           return std::to_string(std::get<0>(info.param)) +
-                                  (std::get<1>(info.param) ? "WithGraphs" : "WithoutGraphs");
-                         });
+                         PeerOrderTest::Name);
 
 /// A collective with one operand.
 struct Exchange {
@@ -112,6 +117,7 @@ TEST_P(PeerOrderTest, ResultsAreRightForEverySize) {
       {CollectiveKind::reduce_scatter, staged}, {CollectiveKind::all_gather, 4},
       {CollectiveKind::all_gather, 12},         {CollectiveKind::reduce_scatter, staged + 4},
       {CollectiveKind::all_reduce, 4},          {CollectiveKind::all_reduce, staged + 8},
+      {CollectiveKind::all_reduce, 1},          {CollectiveKind::all_reduce, staged + 9},
   };
   constexpr size_t kCount = std::size(exchanges);
   EntryBuilder entry = program.Entry("forward");
@@ -143,7 +149,7 @@ TEST_P(PeerOrderTest, ResultsAreRightForEverySize) {
       inputs.push_back(*Tensor::Create(ToTensorType(type)));
     for (size_t i = 0; i != kCount; ++i)
       named.push_back({names[i], inputs[i]});
-    for (int step = 0; step != 3; ++step) {
+    for (int step = 0; step != 2; ++step) {
       for (Tensor &input : inputs)
         for (int64_t k = 0; float &value : input.mutable_values<float>())
           value = Element(rank, step, k++);
@@ -205,6 +211,65 @@ TEST_P(PeerOrderTest, OperandsThatSpanRoundsAreReduced) {
     }
   });
 }
+
+/// Operands of these numbers of elements in one all_reduce.
+class ReducedTogether : public PeerOrderTest {
+protected:
+  void Reduce(const std::vector<int64_t> &sizes) {
+    EntryBuilder entry = program.Entry("forward");
+    entry.entry().streams = 2;
+    entry.entry().events = 1;
+    std::vector<uint32_t> inputs, sources, targets;
+    for (size_t i = 0; i != sizes.size(); ++i) {
+      auto type = MakeType(DType::kF32, {sizes[i]});
+      inputs.push_back(entry.Input(absl::StrCat("x", i), type));
+      sources.push_back(entry.Arena(absl::StrCat("source", i), type));
+      targets.push_back(entry.Output(absl::StrCat("y", i), type));
+      entry.Copy(inputs.back(), sources.back());
+    }
+    entry.Record(0);
+    entry.Wait(0);
+    entry.entry().commands.back()->stream = 1;
+    entry.Collective(CollectiveKind::all_reduce, sources[0], targets[0], format::Reduction::mean);
+    format::CommandT &command = *entry.entry().commands.back();
+    command.stream = 1;
+    command.body.AsCollective()->sources = sources;
+    command.body.AsCollective()->targets = targets;
+
+    RunAll([&](int rank, Session &session) {
+      std::vector<Tensor> values;
+      std::vector<std::string> names;
+      for (int64_t elements : sizes) {
+        names.push_back(absl::StrCat("x", names.size()));
+        Tensor &value = values.emplace_back(*Tensor::Create({DType::kF32, {elements}}));
+        for (int64_t k = 0; float &each : value.mutable_values<float>())
+          each = Element(rank, 0, k++);
+      }
+      std::vector<NamedTensor> named;
+      for (size_t i = 0; i != sizes.size(); ++i)
+        named.push_back({names[i], values[i]});
+      ASSERT_TRUE(session.Run("forward", named).ok());
+      for (size_t i = 0; i != sizes.size(); ++i) {
+        int64_t wrong = 0, k = 0;
+        for (float value : Values(session, absl::StrCat("y", i)))
+          wrong += value != ResultElement({CollectiveKind::all_reduce, 0}, size, rank, 0, k++);
+        EXPECT_EQ(k, sizes[i]);
+        EXPECT_EQ(wrong, 0) << "operand " << i << " of rank " << rank;
+      }
+    });
+  }
+};
+
+TEST_P(ReducedTogether, TheGainsOfNormsAndTheLoss) {
+  std::vector<int64_t> sizes(74, 1280);
+  sizes.push_back(1);
+  Reduce(sizes);
+}
+
+TEST_P(ReducedTogether, StagedOperandsOfAnyLength) { Reduce({1, 5, (int64_t{9} << 18) + 3, 1, 1280, 7}); }
+
+INSTANTIATE_TEST_SUITE_P(Ranks, ReducedTogether, ::testing::Combine(::testing::Values(2, 3, 4), ::testing::Bool()),
+                         PeerOrderTest::Name);
 
 /// Stream 1 runs these collectives:
 ///

@@ -22,7 +22,6 @@ namespace cs336::runtime::testing {
 
 namespace {
 
-constexpr int64_t kVectorBytes = 16;
 /// Addresses of the device are far from those of the host, and multiples of 16 only.
 constexpr uint64_t kFirstAddress = (uint64_t{1} << 60) + 16, kStride = (uint64_t{1} << 32) + 48;
 constexpr uint64_t kAbandoned = 64, kRecords = 128;
@@ -38,13 +37,13 @@ float Combine(Reduction reduction, float a, float b) {
 } // namespace
 
 PeerReductionRun::PeerReductionRun(const PeerReductionCase &what) : what_(what) {
-  for (int64_t vectors : what.vectors) {
+  for (int64_t bytes : what.bytes) {
     Operand &operand = operands_.emplace_back();
     for (int rank = 0; rank != what.ranks; ++rank)
-      operand.sources.push_back(&AddValues(vectors * kVectorBytes));
+      operand.sources.push_back(&AddValues(bytes));
     for (int target = 0; target != what.targets; ++target)
-      operand.targets.push_back(&AddValues(vectors * kVectorBytes));
-    records_.push_back(static_cast<uint64_t>(vectors));
+      operand.targets.push_back(&AddValues(bytes));
+    records_.push_back(static_cast<uint64_t>(bytes));
     for (const std::vector<Block *> *blocks : {&operand.sources, &operand.targets})
       for (const Block *block : *blocks)
         records_.push_back(AddressOf(*block));

@@ -27,7 +27,7 @@ struct PeerReductionCase {
   Reduction reduction = Reduction::kMean;
   int ranks = 2;
   int targets = 1;
-  std::vector<int64_t> vectors; // By operand.
+  std::vector<int64_t> bytes; // By operand.
   uint32_t blocks = 1;
 };
 

@@ -26,9 +26,7 @@ constexpr int64_t kMostDirectBytes = int64_t{8} << 20;
 /// NCCL reduces more than this faster than stages do.
 constexpr int64_t kMostStagedBytes = int64_t{256} << 20;
 
-bool IsVectors(const void *address, int64_t bytes) {
-  return ToDevicePointer(address) % kVectorBytes == 0 && bytes % kVectorBytes == 0;
-}
+bool IsAligned(const void *address) { return ToDevicePointer(address) % kVectorBytes == 0; }
 
 int64_t SourceBytes(const std::vector<Transfer> &transfers) {
   return std::accumulate(transfers.begin(), transfers.end(), int64_t{0}, [](int64_t bytes, const Transfer &each) {
@@ -44,10 +42,12 @@ bool IsSupported(const std::vector<Transfer> &transfers, format::CollectiveKind 
   if (!gathers && SourceBytes(transfers) > kMostStagedBytes)
     return false;
   return std::all_of(transfers.begin(), transfers.end(), [&](const Transfer &each) {
-    int64_t part = std::min(each.src_count, each.dst_count) * ByteSize(each.dtype);
     bool is_reduced = each.dtype == DType::kF32 || each.dtype == DType::kBF16 || each.dtype == DType::kF16;
-    return gathers || (is_reduced && each.dtype == transfers.front().dtype && IsVectors(each.src, part) &&
-                       IsVectors(each.dst, part));
+    // Every part of reduce_scatter begins with a vector. The parts of all_reduce are whole vectors, except for the end.
+    bool has_vectors =
+        kind == format::CollectiveKind::all_reduce || each.dst_count * ByteSize(each.dtype) % kVectorBytes == 0;
+    return gathers || (is_reduced && each.dtype == transfers.front().dtype && has_vectors && IsAligned(each.src) &&
+                       IsAligned(each.dst));
   });
 }
 

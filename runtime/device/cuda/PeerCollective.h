@@ -29,8 +29,8 @@ namespace cs336::runtime {
 ///
 /// Every rank gets the bits that ranks on CPUs get: values are combined in order of ranks, in float32.
 ///
-/// Returns null, on all ranks, for other collectives: all_to_all, broadcast, reductions of other types than f32, bf16
-/// and f16, and parts that are not made of whole, aligned vectors of 16 bytes.
+/// Returns null, on all ranks, for other collectives: all_to_all, broadcast, and reductions of other types than f32,
+/// bf16 and f16, of operands whose addresses are not multiples of 16 bytes, or to parts whose lengths are not.
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(NcclGroup &group, PeerGroup &peers,
                                                                        const CommandContext &context,
                                                                        const format::CollectiveT &collective);

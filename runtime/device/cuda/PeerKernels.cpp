@@ -106,7 +106,11 @@ come:
 /// Each thread copies its vectors of all ranks to places of its own in a ring of `stages` stages in shared memory, and
 /// adds those that have come. No register waits for another GPU, so a few multiprocessors keep NVLink busy.
 ///
+/// The last vector of an operand may have fewer bytes than 16. Its threads leave the way of whole vectors, which does
+/// not look at bytes: they fill it with zeros, and store its values one by one.
+///
 /// $0: name. $1: declarations. $2: stages. $3: neutral sums. $4: adds %word0, …, %word3. $5: rounds into these.
+/// $6: stores the first %rest bytes of these at %address.
 constexpr char kReduce[] = R"(
 .version 7.0
 .target sm_80
@@ -117,13 +121,13 @@ constexpr char kReduce[] = R"(
 .visible .entry $0(.param .u64 operands, .param .u64 count, .param .u64 ranks, .param .u64 targets,
                    .param .u64 abandoned)
 {
-  .reg .pred %is_end, %is_next;
+  .reg .pred %is_end, %is_next, %is_whole;
   .reg .b16 %low, %high;
-  .reg .b32 %block, %lane, %threads, %thread, %bits, %rank_bytes, %ring, %ring_end, %slot, %place, %filled;
+  .reg .b32 %block, %lane, %threads, %thread, %bits, %rank_bytes, %ring, %ring_end, %slot, %place, %filled, %rest;
   .reg .f32 %value;
   .reg .b64 %ranks, %targets, %record_bytes, %first, %step, %left, %field, %address, %offset;
-  .reg .b64 %load_record, %load_operands, %load_vectors, %load_index;
-  .reg .b64 %add_record, %add_operands, %add_vectors, %add_index;
+  .reg .b64 %load_record, %load_operands, %load_vectors, %load_end, %load_index;
+  .reg .b64 %add_record, %add_operands, %add_vectors, %add_end, %add_index;
   .reg .b32 %add_slot, %word<4>;
 $1
   ld.param.u64 %address, [abandoned];
@@ -158,11 +162,15 @@ $1
   mov.u32 %add_slot, %ring;
   mov.u32 %filled, 0;
 
-  ld.global.u64 %load_vectors, [%load_record];
+  ld.global.u64 %load_end, [%load_record];
+  shr.u64 %load_vectors, %load_end, 4;
+  add.u64 %load_end, %load_end, 15;
+  shr.u64 %load_end, %load_end, 4;
   mov.u64 %load_index, %first;
   mov.u64 %add_record, %load_record;
   mov.u64 %add_operands, %load_operands;
   mov.u64 %add_vectors, %load_vectors;
+  mov.u64 %add_end, %load_end;
   mov.u64 %add_index, %first;
 
 load:
@@ -170,13 +178,37 @@ load:
   @%is_end bra loaded;
   setp.lt.u64 %is_next, %load_index, %load_vectors;
   @%is_next bra load_vector;
+  setp.lt.u64 %is_next, %load_index, %load_end;
+  @%is_next bra load_rest;
   sub.u64 %load_operands, %load_operands, 1;
   setp.eq.u64 %is_end, %load_operands, 0;
   @%is_end bra loaded;
   add.u64 %load_record, %load_record, %record_bytes;
-  ld.global.u64 %load_vectors, [%load_record];
+  ld.global.u64 %load_end, [%load_record];
+  shr.u64 %load_vectors, %load_end, 4;
+  add.u64 %load_end, %load_end, 15;
+  shr.u64 %load_end, %load_end, 4;
   mov.u64 %load_index, %first;
   bra load;
+load_rest:
+  ld.global.u64 %left, [%load_record];
+  cvt.u32.u64 %rest, %left;
+  and.b32 %rest, %rest, 15;
+  shl.b64 %offset, %load_index, 4;
+  mov.u64 %field, %load_record;
+  mov.u64 %left, %ranks;
+  mov.u32 %place, %slot;
+load_rest_of_rank:
+  add.u64 %field, %field, 8;
+  ld.global.u64 %address, [%field];
+  cvta.to.global.u64 %address, %address;
+  add.u64 %address, %address, %offset;
+  cp.async.cg.shared.global [%place], [%address], 16, %rest;
+  add.u32 %place, %place, %rank_bytes;
+  sub.u64 %left, %left, 1;
+  setp.ne.u64 %is_next, %left, 0;
+  @%is_next bra load_rest_of_rank;
+  bra fill_next;
 load_vector:
   shl.b64 %offset, %load_index, 4;
   mov.u64 %field, %load_record;
@@ -192,6 +224,7 @@ load_rank:
   sub.u64 %left, %left, 1;
   setp.ne.u64 %is_next, %left, 0;
   @%is_next bra load_rank;
+fill_next:
   add.u64 %load_index, %load_index, %step;
   add.u32 %slot, %slot, %threads;
   setp.eq.u32 %is_end, %slot, %ring_end;
@@ -204,13 +237,18 @@ loaded:
 
   cp.async.wait_group $2 - 1;
 add:
-  setp.lt.u64 %is_next, %add_index, %add_vectors;
+  setp.lt.u64 %is_whole, %add_index, %add_vectors;
+  @%is_whole bra add_vector;
+  setp.lt.u64 %is_next, %add_index, %add_end;
   @%is_next bra add_vector;
   sub.u64 %add_operands, %add_operands, 1;
   setp.eq.u64 %is_end, %add_operands, 0;
   @%is_end ret;
   add.u64 %add_record, %add_record, %record_bytes;
-  ld.global.u64 %add_vectors, [%add_record];
+  ld.global.u64 %add_end, [%add_record];
+  shr.u64 %add_vectors, %add_end, 4;
+  add.u64 %add_end, %add_end, 15;
+  shr.u64 %add_end, %add_end, 4;
   mov.u64 %add_index, %first;
   bra add;
 add_vector:
@@ -229,6 +267,7 @@ $4
   @%is_next bra add_rank;
 $5
   mov.u64 %left, %targets;
+  @!%is_whole bra store_rest;
 store:
   add.u64 %field, %field, 8;
   ld.global.u64 %address, [%field];
@@ -238,11 +277,27 @@ store:
   sub.u64 %left, %left, 1;
   setp.ne.u64 %is_next, %left, 0;
   @%is_next bra store;
+stored:
   add.u64 %add_index, %add_index, %step;
   add.u32 %add_slot, %add_slot, %threads;
   setp.eq.u32 %is_end, %add_slot, %ring_end;
   selp.b32 %add_slot, %ring, %add_slot, %is_end;
   bra load;
+
+store_rest:
+  ld.global.u64 %address, [%add_record];
+  cvt.u32.u64 %rest, %address;
+  and.b32 %rest, %rest, 15;
+store_rest_at_target:
+  add.u64 %field, %field, 8;
+  ld.global.u64 %address, [%field];
+  cvta.to.global.u64 %address, %address;
+  add.u64 %address, %address, %offset;
+$6
+  sub.u64 %left, %left, 1;
+  setp.ne.u64 %is_next, %left, 0;
+  @%is_next bra store_rest_at_target;
+  bra stored;
 }
 )";
 
@@ -297,6 +352,20 @@ std::string Pack(DType dtype, int word) {
                       ", ", Sum(word, 0), ";\n");
 }
 
+/// Text that stores a value of a word if %rest has it, and moves %address to the next one.
+std::string StoreRest(DType dtype, int word, int value) {
+  int64_t bytes = ByteSize(dtype);
+  std::string from = absl::StrCat("%word", word), type = ".b32", text;
+  if (dtype != DType::kF32) {
+    text = absl::StrCat("  mov.b32 {%low, %high}, ", from, ";\n");
+    from = value == 0 ? "%low" : "%high";
+    type = ".b16";
+  }
+  return absl::StrCat(text, "  setp.gt.u32 %is_next, %rest, ", (word * ValuesPerWord(dtype) + value) * bytes,
+                      ";\n  @%is_next st.global", type, " [%address], ", from, ";\n  add.u64 %address, %address, ",
+                      bytes, ";\n");
+}
+
 /// Text that divides a sum. Multiplication by the inverse of a power of 2 is as exact, and takes one instruction.
 std::string Divide(const std::string &sum, int ranks) {
   auto divisor = static_cast<float>(ranks);
@@ -339,8 +408,9 @@ std::string ReduceText(DType dtype, Reduction reduction, int ranks) {
     std::string sum = Sum(word, value);
     return absl::StrCat(Unpack(dtype, word, value), "  ", Instruction(reduction), " ", sum, ", ", sum, ", %value;\n");
   });
+  std::string store = ForEachValue(dtype, [&](int word, int value) { return StoreRest(dtype, word, value); });
   return absl::Substitute(kReduce, ReduceName(dtype, reduction), declarations, Stages(ranks), neutral, add,
-                          Round(dtype, reduction, ranks));
+                          Round(dtype, reduction, ranks), store);
 }
 
 } // namespace cs336::runtime

@@ -27,11 +27,12 @@ std::string SynchroniseText();
 
 /// Returns the name of the kernel of ReduceText(): "reduce_peers_mean_bf16".
 std::string ReduceName(DType dtype, Reduction reduction);
-/// Returns the text of a kernel in PTX for compute capability 8.0 and newer. It combines vectors of
-/// 16 bytes of all ranks, in order of ranks and in float32, and stores the result. `dtype` is f32, bf16 or f16.
+/// Returns the text of a kernel in PTX for compute capability 8.0 and newer. It combines the values of all
+/// ranks, in order of ranks and in float32, and stores the result. `dtype` is f32, bf16 or f16. It accesses vectors of
+/// 16 bytes, except for the last bytes of an operand.
 /// Parameters:
-///   operands   address of one record per operand, of words of 64 bits: its number of vectors, the address of each
-///              rank's values, and the addresses at which the result is stored
+///   operands   address of one record per operand, of words of 64 bits: its number of bytes, the address of each
+///              rank's values, and the addresses at which the result is stored. The addresses are multiples of 16
 ///   count      number of operands
 ///   ranks, targets  numbers of addresses in a record
 ///   abandoned  address of a word that ends the kernel at its start if it is not 0

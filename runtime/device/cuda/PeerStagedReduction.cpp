@@ -21,16 +21,14 @@ namespace {
 /// More multiprocessors than that do not read the GPU's own memory faster.
 constexpr unsigned kStagedBlocks = 64;
 
-/// Consecutive vectors of an operand, which are staged together with others.
+/// Consecutive bytes of an operand, which are staged together with others. They begin with a whole vector.
 struct Piece {
   const SharedTransfer *transfer;
-  int64_t first, vectors;
-  int64_t offset; // In the staging memory of each source, in bytes.
-
-  int64_t bytes() const { return vectors * kVectorBytes; }
+  int64_t first, bytes;
+  int64_t offset; // In the staging memory of each source.
 };
 
-/// Splits what a rank reduces into rounds, each of which fits into `capacity` bytes per source.
+/// Splits what a rank reduces into rounds, each of which fits into `capacity` bytes per source, a multiple of vectors.
 std::vector<std::vector<Piece>> SplitIntoRounds(const std::vector<SharedTransfer> &transfers, int rank,
                                                 int64_t capacity) {
   std::vector<std::vector<Piece>> rounds(1);
@@ -42,10 +40,10 @@ std::vector<std::vector<Piece>> SplitIntoRounds(const std::vector<SharedTransfer
         rounds.emplace_back();
         used = 0;
       }
-      int64_t vectors = std::min(end - first, (capacity - used) / kVectorBytes);
-      rounds.back().push_back({&each, first, vectors, used});
-      first += vectors;
-      used += vectors * kVectorBytes;
+      int64_t bytes = std::min(end - first, capacity - used);
+      rounds.back().push_back({&each, first, bytes, used});
+      first += bytes;
+      used += VectorsOf(bytes) * kVectorBytes;
     }
   }
   return rounds;
@@ -75,7 +73,7 @@ public:
           if (rank == peers_.rank())
             AddSum(rounds_[i], piece, reduction);
           else
-            rounds_[i].copies.Add({StagingOf(rank, peers_.rank()) + piece.offset, SourceOf(piece), piece.bytes()});
+            rounds_[i].copies.Add({StagingOf(rank, peers_.rank()) + piece.offset, SourceOf(piece), piece.bytes});
     }
     for (Round &round : rounds_)
       CS336_RETURN_IF_ERROR(
@@ -107,27 +105,24 @@ private:
   CUdeviceptr StagingOf(int rank, int source) const {
     return staging_[rank] + (source < rank ? source : source - 1) * capacity_;
   }
-  static CUdeviceptr SourceOf(const Piece &piece) {
-    return ToDevicePointer(piece.transfer->own.src) + piece.first * kVectorBytes;
-  }
+  static CUdeviceptr SourceOf(const Piece &piece) { return ToDevicePointer(piece.transfer->own.src) + piece.first; }
 
   void AddSum(Round &round, const Piece &piece, PeerReduction reduction) {
     std::vector<CUdeviceptr> addresses;
     for (int source = 0; source != peers_.size(); ++source)
       addresses.push_back(source == peers_.rank() ? SourceOf(piece) : StagingOf(peers_.rank(), source) + piece.offset);
-    int64_t first = piece.first - (reduction.is_for_all ? 0 : piece.transfer->first(peers_.rank()));
-    addresses.push_back(ToDevicePointer(piece.transfer->own.dst) + first * kVectorBytes);
-    round.sums.Add(piece.vectors, addresses);
+    int64_t base = reduction.is_for_all ? 0 : piece.transfer->first(peers_.rank());
+    addresses.push_back(ToDevicePointer(piece.transfer->own.dst) + piece.first - base);
+    round.sums.Add(piece.bytes, addresses);
   }
 
   /// Adds copies of this rank's results to all others, which do not write to these parts.
   void AddResults(const std::vector<SharedTransfer> &transfers) {
     for (int step = 1; step != peers_.size(); ++step)
       for (const SharedTransfer &each : transfers) {
-        int64_t first = each.first(peers_.rank()), vectors = each.first(peers_.rank() + 1) - first;
+        int64_t first = each.first(peers_.rank()), end = each.first(peers_.rank() + 1);
         int target = (peers_.rank() + step) % peers_.size();
-        results_.Add({each.targets[target] + first * kVectorBytes, ToDevicePointer(each.own.dst) + first * kVectorBytes,
-                      vectors * kVectorBytes});
+        results_.Add({each.targets[target] + first, ToDevicePointer(each.own.dst) + first, end - first});
       }
   }
 

@@ -16,11 +16,11 @@
 
 namespace cs336::runtime {
 
-void PeerSums::Add(int64_t vectors, const std::vector<CUdeviceptr> &addresses) {
-  records_.push_back(static_cast<uint64_t>(vectors));
+void PeerSums::Add(int64_t bytes, const std::vector<CUdeviceptr> &addresses) {
+  records_.push_back(static_cast<uint64_t>(bytes));
   records_.insert(records_.end(), addresses.begin(), addresses.end());
   ++count_;
-  most_vectors_ = std::max(most_vectors_, vectors);
+  most_vectors_ = std::max(most_vectors_, VectorsOf(bytes));
 }
 
 absl::Status PeerSums::Prepare(PeerGroup &peers, DType dtype, Reduction reduction, unsigned most_blocks) {
@@ -67,13 +67,13 @@ absl::StatusOr<std::unique_ptr<PeerWork>>
 ReduceFromPeers(PeerGroup &peers, const std::vector<SharedTransfer> &transfers, PeerReduction reduction) {
   PeerSums sums(reduction.is_for_all ? peers.size() : 1);
   for (const SharedTransfer &each : transfers) {
-    int64_t first = each.first(peers.rank()), offset = first * kVectorBytes;
+    int64_t first = each.first(peers.rank());
     std::vector<CUdeviceptr> addresses;
     for (CUdeviceptr source : each.sources)
-      addresses.push_back(source + offset);
+      addresses.push_back(source + first);
     if (reduction.is_for_all)
       for (CUdeviceptr target : each.targets)
-        addresses.push_back(target + offset);
+        addresses.push_back(target + first);
     else
       addresses.push_back(ToDevicePointer(each.own.dst));
     sums.Add(each.first(peers.rank() + 1) - first, addresses);

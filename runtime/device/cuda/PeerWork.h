@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cuda.h>
 #include <memory>
@@ -23,8 +24,10 @@
 
 namespace cs336::runtime {
 
-/// The unit of reductions.
+/// The unit of reductions. The last vector of an operand may have fewer bytes.
 constexpr int64_t kVectorBytes = 16;
+/// Returns the number of vectors that contain these bytes.
+constexpr int64_t VectorsOf(int64_t bytes) { return (bytes + kVectorBytes - 1) / kVectorBytes; }
 
 /// An operand of a collective, with its addresses on all ranks, by rank.
 struct SharedTransfer {
@@ -32,9 +35,12 @@ struct SharedTransfer {
   std::vector<CUdeviceptr> sources, targets;
 
   int64_t src_bytes() const { return own.src_count * ByteSize(own.dtype); }
-  int64_t vectors() const { return src_bytes() / kVectorBytes; }
-  /// Returns the first vector that a rank reduces. Its last one is before the next rank's first.
-  int64_t first(int rank) const { return vectors() * rank / static_cast<int64_t>(sources.size()); }
+  /// Returns the first byte that a rank reduces, at the beginning of a vector. Its last one is before the next rank's
+  /// first; the end of the last rank's is the end of the operand.
+  int64_t first(int rank) const {
+    int64_t vector = VectorsOf(src_bytes()) * rank / static_cast<int64_t>(sources.size());
+    return std::min(vector * kVectorBytes, src_bytes());
+  }
 };
 
 /// Enqueues a wait for all ranks.
@@ -62,7 +68,7 @@ public:
   /// `targets`: number of addresses at which each result is stored.
   explicit PeerSums(int targets) : targets_(targets) {}
   /// Adds an operand. The addresses are those of each rank's values, then those of the results.
-  void Add(int64_t vectors, const std::vector<CUdeviceptr> &addresses);
+  void Add(int64_t bytes, const std::vector<CUdeviceptr> &addresses);
   /// Allocates what the kernel reads. `most_blocks` limits the multiprocessors that it uses.
   absl::Status Prepare(PeerGroup &peers, DType dtype, Reduction reduction, unsigned most_blocks);
   absl::Status Enqueue(const PeerGroup &peers) const;

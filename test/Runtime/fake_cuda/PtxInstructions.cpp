@@ -43,6 +43,12 @@ void ShiftLeft(PtxThread &thread, const PtxOperands &operands) {
   auto bits = thread.Get<uint32_t>(operands[2]);
   thread.Set<T>(operands[0], bits >= 8 * sizeof(T) ? T{0} : T(thread.Get<T>(operands[1]) << bits));
 }
+template <typename T>
+void ShiftRight(PtxThread &thread, const PtxOperands &operands) {
+  auto bits = thread.Get<uint32_t>(operands[2]);
+  thread.Set<T>(operands[0], bits >= 8 * sizeof(T) ? T{0} : T(thread.Get<T>(operands[1]) >> bits));
+}
+
 /// NaN if an operand is NaN; -0 is less than +0.
 template <bool is_max>
 struct Extreme {
@@ -60,6 +66,12 @@ void LoadGlobal(PtxThread &thread, const PtxOperands &operands) {
   if (const char *host = thread.Global(thread.Get<uint64_t>(operands[1]), sizeof(T)))
     std::memcpy(&value, host, sizeof(T));
   thread.Set<T>(operands[0], value);
+}
+template <typename T>
+void StoreGlobal(PtxThread &thread, const PtxOperands &operands) {
+  T value = thread.Get<T>(operands[1]);
+  if (char *host = thread.Global(thread.Get<uint64_t>(operands[0]), sizeof(T)))
+    std::memcpy(host, &value, sizeof(T));
 }
 void StoreGlobalVector(PtxThread &thread, const PtxOperands &operands) {
   uint32_t words[4];
@@ -101,10 +113,13 @@ void WidenF16(PtxThread &thread, const PtxOperands &operands) {
   thread.Set<float>(operands[0], std::bit_cast<_Float16>(thread.Get<uint16_t>(operands[1])));
 }
 
+/// Copies some bytes of 16, which are the last operand, or all of them.
+template <bool has_bytes>
 void Copy(PtxThread &thread, const PtxOperands &operands) {
   if (thread.Get<uint64_t>(operands[2]) != SharedMemory::kPlace)
     return thread.Fail("cp.async.cg copies 16 bytes");
-  thread.BeginCopy(thread.Get<uint32_t>(operands[0]), thread.Get<uint64_t>(operands[1]), SharedMemory::kPlace);
+  thread.BeginCopy(thread.Get<uint32_t>(operands[0]), thread.Get<uint64_t>(operands[1]),
+                   has_bytes ? thread.Get<uint32_t>(operands[3]) : SharedMemory::kPlace);
 }
 
 constexpr PtxInstruction kInstructions[] = {
@@ -113,7 +128,8 @@ constexpr PtxInstruction kInstructions[] = {
     {"add.rn.f32", "Fff", Combine<float, std::plus<>>},
     {"and.b32", "Www", Combine<uint32_t, std::bit_and<>>},
     {"bra", "b", [](PtxThread &thread, const PtxOperands &operands) { thread.Jump(operands[0]); }},
-    {"cp.async.cg.shared.global", "sgl", Copy},
+    {"cp.async.cg.shared.global", "sgl", Copy<false>},
+    {"cp.async.cg.shared.global", "sglw", Copy<true>},
     {"cp.async.commit_group", "", [](PtxThread &thread, const PtxOperands &) { thread.CommitCopies(); }},
     {"cp.async.wait_group", "l",
      [](PtxThread &thread, const PtxOperands &operands) { thread.WaitForCopies(thread.Get<uint64_t>(operands[0])); }},
@@ -144,11 +160,15 @@ constexpr PtxInstruction kInstructions[] = {
     {"selp.b32", "Wwwp", Select},
     {"setp.eq.u32", "Pww", Compare<uint32_t, std::equal_to<>>},
     {"setp.eq.u64", "Pll", Compare<uint64_t, std::equal_to<>>},
+    {"setp.gt.u32", "Pww", Compare<uint32_t, std::greater<>>},
     {"setp.lt.u32", "Pww", Compare<uint32_t, std::less<>>},
     {"setp.lt.u64", "Pll", Compare<uint64_t, std::less<>>},
     {"setp.ne.u64", "Pll", Compare<uint64_t, std::not_equal_to<>>},
     {"shl.b32", "Www", ShiftLeft<uint32_t>},
     {"shl.b64", "Llw", ShiftLeft<uint64_t>},
+    {"shr.u64", "Llw", ShiftRight<uint64_t>},
+    {"st.global.b16", "gh", StoreGlobal<uint16_t>},
+    {"st.global.b32", "gw", StoreGlobal<uint32_t>},
     {"st.global.v4.b32", "gq", StoreGlobalVector},
     {"sub.u64", "Lll", Combine<uint64_t, std::minus<>>},
 };
