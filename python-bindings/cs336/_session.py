@@ -159,7 +159,7 @@ class Session:
         each phase, layer and operation, for Nsight Systems and Nsight Compute. The results are the same bits.
     exchange
         How ranks on GPUs exchange data: "nccl"; "peers", through each other's memory; or "auto", through each other's
-        memory if all GPUs can.
+        memory if all GPUs can, except for what NCCL does faster.
     group
         The group whose ranks run the executable, which is compiled for as many. None stands for one rank.
 

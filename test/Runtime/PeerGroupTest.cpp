@@ -23,18 +23,20 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAreArray;
 
-/// Rank 0 of two, whose peer shares a block of memory for each address that rank 0 shares.
+/// Rank 0 of two or more, whose peers share a block of memory for each address that rank 0 shares.
 class SharingRanks : public AgreeingRanks {
 public:
+  int size() const override { return ranks; }
   absl::Status AllGather(const void *src, void *dst, int64_t count, DType dtype) override {
-    auto *mine = static_cast<int64_t *>(dst), *other = mine + count;
-    std::memcpy(mine, src, count * sizeof(int64_t));
-    std::memcpy(other, src, count * sizeof(int64_t));
-    for (int64_t place = 0; place != count; place += kWords) {
-      other[place] ^= is_elsewhere;
+    auto *mine = static_cast<int64_t *>(dst);
+    for (int rank = 0; rank != ranks; ++rank)
+      std::memcpy(mine + rank * count, src, count * sizeof(int64_t));
+    for (int64_t place = 0; place != count; place += kWords)
       own.push_back(reinterpret_cast<float *>(ToHostAddress(reinterpret_cast<void *>(mine[place + kStart]))));
+    for (int64_t *other = mine + count; other != mine + ranks * count; other += kWords) {
+      *other ^= is_elsewhere;
       peer.emplace_back(floats.contains(peer.size()) ? floats[peer.size()] : 64);
-      other[place + kStart] = static_cast<int64_t>(
+      other[kStart] = static_cast<int64_t>(
           LendMemory(peer.back().data(), static_cast<int64_t>(peer.back().size() * sizeof(float))));
     }
     return absl::OkStatus();
@@ -42,6 +44,7 @@ public:
 
   // Words of what a rank tells the others of an address.
   static constexpr int64_t kWords = 17, kStart = 7;
+  int ranks = 2;
   bool is_elsewhere = false;        // The peer is on another host.
   std::map<size_t, int64_t> floats; // Lengths of the peer's blocks by position, if not 64.
   // By position: signals, then source and target of each collective.
@@ -357,6 +360,33 @@ TEST_F(PeerGroupTest, OneNumberIsReduced) {
   ASSERT_TRUE((*session)->Run("forward", {{"x", x}, {"input", loss}}).ok());
   EXPECT_EQ(fake.barriers, 4);
   EXPECT_THAT((*session)->Output("forward", "result")->values<float>(), ElementsAre(7));
+}
+
+TEST_F(PeerGroupTest, NcclDoesReductionsThatItDoesFaster) {
+  const struct {
+    int ranks;
+    int64_t mib;
+    GpuExchange exchange;
+    bool by_nccl;
+  } cases[] = {
+      {2, 9, GpuExchange::kAuto, false}, {2, 257, GpuExchange::kAuto, true}, {2, 257, GpuExchange::kPeers, false},
+      {3, 8, GpuExchange::kAuto, false}, {3, 9, GpuExchange::kAuto, true},   {3, 9, GpuExchange::kPeers, false},
+  };
+  fake.memory_bytes = int64_t{4} << 30;
+  for (const auto &[size, mib, how, by_nccl] : cases) {
+    ProgramBuilder program = TwoRankProgram();
+    program.executable().world_size = size;
+    program.executable().entries[0]->commands.clear();
+    program.executable().entries[0]->events = 0;
+    const int64_t elements = mib << 18;
+    AddReduction(program, format::CollectiveKind::all_reduce, elements, elements);
+    sharing->ranks = size;
+    exchange = how;
+    nccl.calls.clear();
+    auto session = CreateRank(program);
+    ASSERT_TRUE(session.ok()) << session.status();
+    EXPECT_EQ(!nccl.calls.empty(), by_nccl) << mib << " MiB among " << size << " ranks";
+  }
 }
 
 TEST_F(PeerGroupTest, MemoryThatCannotBeSharedIsAnError) {

@@ -223,7 +223,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCollective(c
                                                                                const format::CollectiveT &collective) {
   if (peers_ && peers_->TakesStream(context.command.stream)) {
     CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> command,
-                           PreparePeerCollective(*group_, *peers_, context, collective));
+                           PreparePeerCollective(*group_, *peers_, context, collective, exchange_));
     if (command)
       return command;
   }

@@ -13,6 +13,7 @@
 #include "status/StatusMacros.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -23,7 +24,7 @@ namespace {
 
 /// Larger reductions are staged.
 constexpr int64_t kMostDirectBytes = int64_t{8} << 20;
-/// NCCL reduces more than this faster than stages do.
+/// NCCL reduces more than this faster than stages do, between two ranks.
 constexpr int64_t kMostStagedBytes = int64_t{256} << 20;
 
 bool IsAligned(const void *address) { return ToDevicePointer(address) % kVectorBytes == 0; }
@@ -34,12 +35,21 @@ int64_t SourceBytes(const std::vector<Transfer> &transfers) {
   });
 }
 
+/// Returns the bytes of the largest reduction that is done here. Among four ranks, staged reductions of 64 and 256 MiB
+/// take 1.4 and 1.5 times as long as NCCL's: a rank copies to three others one after the other
+/// (benchmarks/results/h200x4-allreduce.md).
+int64_t MostReducedBytes(GpuExchange exchange, int ranks) {
+  if (exchange == GpuExchange::kPeers)
+    return std::numeric_limits<int64_t>::max();
+  return ranks == 2 ? kMostStagedBytes : kMostDirectBytes;
+}
+
 /// Returns true if the collective can be computed by this file. It depends on nothing that differs between ranks.
-bool IsSupported(const std::vector<Transfer> &transfers, format::CollectiveKind kind) {
+bool IsSupported(const std::vector<Transfer> &transfers, format::CollectiveKind kind, int64_t most_reduced_bytes) {
   bool gathers = kind == format::CollectiveKind::all_gather;
   if (!gathers && kind != format::CollectiveKind::reduce_scatter && kind != format::CollectiveKind::all_reduce)
     return false;
-  if (!gathers && SourceBytes(transfers) > kMostStagedBytes)
+  if (!gathers && SourceBytes(transfers) > most_reduced_bytes)
     return false;
   return std::all_of(transfers.begin(), transfers.end(), [&](const Transfer &each) {
     bool is_reduced = each.dtype == DType::kF32 || each.dtype == DType::kBF16 || each.dtype == DType::kF16;
@@ -108,9 +118,10 @@ absl::StatusOr<std::unique_ptr<PeerWork>> PrepareWork(PeerGroup &peers, const st
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(NcclGroup &group, PeerGroup &peers,
                                                                        const CommandContext &context,
-                                                                       const format::CollectiveT &collective) {
+                                                                       const format::CollectiveT &collective,
+                                                                       GpuExchange exchange) {
   std::vector<Transfer> transfers = BindTransfers(context.buffers, collective);
-  if (transfers.empty() || !IsSupported(transfers, collective.kind))
+  if (transfers.empty() || !IsSupported(transfers, collective.kind, MostReducedBytes(exchange, peers.size())))
     return nullptr;
   absl::optional<int64_t> barrier = peers.ReserveBarrier();
   if (!barrier)

@@ -9,6 +9,7 @@
 #define CS336_RUNTIME_DEVICE_CUDA_PEERCOLLECTIVE_H
 
 #include "cs336/runtime/Device.h"
+#include "cs336/runtime/GpuExchange.h"
 #include "device/cuda/NcclGroup.h"
 #include "device/cuda/PeerGroup.h"
 
@@ -30,10 +31,13 @@ namespace cs336::runtime {
 /// Every rank gets the bits that ranks on CPUs get: values are combined in order of ranks, in float32.
 ///
 /// Returns null, on all ranks, for other collectives: all_to_all, broadcast, and reductions of other types than f32,
-/// bf16 and f16, of operands whose addresses are not multiples of 16 bytes, or to parts whose lengths are not.
+/// bf16 and f16, of operands whose addresses are not multiples of 16 bytes, or to parts whose lengths are not. If
+/// `exchange` is kAuto, also for reductions that NCCL does faster: of more than 256 MiB, or of more than 8 MiB among
+/// more than two ranks.
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(NcclGroup &group, PeerGroup &peers,
                                                                        const CommandContext &context,
-                                                                       const format::CollectiveT &collective);
+                                                                       const format::CollectiveT &collective,
+                                                                       GpuExchange exchange);
 
 } // namespace cs336::runtime
 

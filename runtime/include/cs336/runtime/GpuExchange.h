@@ -18,7 +18,7 @@ namespace cs336::runtime {
 
 /// The ways in which ranks on GPUs exchange data.
 enum class GpuExchange : uint8_t {
-  /// kPeers if all GPUs of the group can access each other's memory, else kNccl.
+  /// As kPeers if all GPUs can access each other's memory, but NCCL does what it does faster; else as kNccl.
   kAuto,
   kNccl,
   /// GPUs read and write each other's memory. NCCL runs the collectives that do not support this. FAILED_PRECONDITION
