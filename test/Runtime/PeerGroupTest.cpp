@@ -346,7 +346,8 @@ TEST_F(PeerGroupTest, NcclExchangesOddPartsAndOtherStreams) {
   EXPECT_THAT(nccl.calls, ElementsAre("ncclReduceScatter 3 7", "ncclAllReduce 8 7"));
 }
 
-TEST_F(PeerGroupTest, OneNumberIsReduced) {
+TEST_F(PeerGroupTest, OneNumberIsReducedWithoutNccl) {
+  nccl.version = 22706; // It could not be loaded.
   ProgramBuilder program = TwoRankProgram();
   AddReduction(program, format::CollectiveKind::all_reduce, 1, 1);
   auto session = CreateRank(program);
@@ -360,6 +361,16 @@ TEST_F(PeerGroupTest, OneNumberIsReduced) {
   ASSERT_TRUE((*session)->Run("forward", {{"x", x}, {"input", loss}}).ok());
   EXPECT_EQ(fake.barriers, 4);
   EXPECT_THAT((*session)->Output("forward", "result")->values<float>(), ElementsAre(7));
+}
+
+TEST_F(PeerGroupTest, ACollectiveThatNeedsNcclIsAnErrorWithoutIt) {
+  nccl.version = 22706;
+  ProgramBuilder program = TwoRankProgram();
+  AddReduction(program, format::CollectiveKind::reduce_scatter, 6, 3);
+  absl::Status status = CreateRank(program).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Message(status), HasSubstr("with --exchange peers, this collective needs NCCL: "));
+  EXPECT_THAT(Message(status), HasSubstr("NCCL 2.27.6, but 2.28.3 is needed"));
 }
 
 TEST_F(PeerGroupTest, NcclDoesReductionsThatItDoesFaster) {
@@ -387,6 +398,22 @@ TEST_F(PeerGroupTest, NcclDoesReductionsThatItDoesFaster) {
     ASSERT_TRUE(session.ok()) << session.status();
     EXPECT_EQ(!nccl.calls.empty(), by_nccl) << mib << " MiB among " << size << " ranks";
   }
+}
+
+/// A process of its own, because the memory of a device that was given up is not released.
+TEST_F(PeerGroupTest, ABarrierThatDoesNotEndEndsTheGroup) {
+  auto run = [this] {
+    ranks->limit = absl::Milliseconds(200);
+    auto session = CreateRank(TwoRankProgram());
+    bool is_ok = session.ok() && Run(**session).ok();
+    fake.drops_work = true;
+    is_ok = is_ok && Run(**session).ok();
+    fake.is_busy = true;
+    std::string message = Message((*session)->Synchronize());
+    is_ok = is_ok && message.find("no collective has ended for 250ms, while 'c3'") != std::string::npos;
+    std::_Exit(is_ok && nccl.comms == 0 ? 0 : 1);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(PeerGroupTest, MemoryThatCannotBeSharedIsAnError) {

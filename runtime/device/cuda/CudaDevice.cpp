@@ -132,7 +132,7 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Create(int ordinal,
   std::unique_ptr<CudaDevice> device(new CudaDevice(use_graphs, exchange));
   CS336_ASSIGN_OR_RETURN(device->context_, CudaContext::Create(ordinal));
   if (communicator && communicator->size() != 1) {
-    CS336_ASSIGN_OR_RETURN(device->group_, NcclGroup::Create(*device->context_, communicator));
+    device->group_ = std::make_unique<NcclGroup>(*device->context_, communicator);
     device->context_->SetMonitor(device->group_.get());
   }
   CS336_ASSIGN_OR_RETURN(device->memory_, CudaMemory::Create(*device->context_));
@@ -165,9 +165,7 @@ void CudaDevice::WarmUp() {
     cublaslt_ = *std::move(library);
 }
 
-absl::Status CudaDevice::ConnectPeers(const Executable &executable) {
-  // Ranks prepare collectives together, so their programs must be equal.
-  CS336_RETURN_IF_ERROR(group_->ranks().CompareProgram(executable.description().program_hash));
+absl::Status CudaDevice::ConnectPeers() {
   absl::StatusOr<std::unique_ptr<PeerGroup>> peers =
       PeerGroup::Connect(*context_, group_->ranks(), *memory_, group_->abandoned());
   // All ranks get the same code.
@@ -179,8 +177,11 @@ absl::Status CudaDevice::ConnectPeers(const Executable &executable) {
 }
 
 absl::Status CudaDevice::LoadKernels(const Executable &executable) {
+  // Ranks prepare collectives together, so their programs must be equal.
+  if (group_)
+    CS336_RETURN_IF_ERROR(group_->ranks().CompareProgram(executable.description().program_hash));
   if (group_ && exchange_ != GpuExchange::kNccl)
-    CS336_RETURN_IF_ERROR(ConnectPeers(executable));
+    CS336_RETURN_IF_ERROR(ConnectPeers());
   CS336_ASSIGN_OR_RETURN(kernels_, CudaKernels::Load(executable, *context_));
   return absl::OkStatus();
 }
@@ -227,8 +228,11 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCollective(c
     if (command)
       return command;
   }
-  if (group_)
+  if (group_) {
+    CS336_RETURN_IF_ERROR(Annotate(
+        group_->Connect(), absl::StrCat("with --exchange ", ToString(exchange_), ", this collective needs NCCL")));
     return PrepareNcclCollective(*context_, *group_, context.buffers, collective);
+  }
   return runtime::PrepareCollective(*single_rank_, context, collective);
 }
 

@@ -33,7 +33,7 @@ namespace cs336::runtime {
 class CudaDevice : public Device {
 public:
   /// Creates a device. `use_graphs` and `exchange` are those of SessionOptions. With a communicator of several ranks,
-  /// connects their GPUs, which all ranks must do together; each rank has a GPU of its own.
+  /// each rank has a GPU of its own. All ranks load kernels and prepare collectives together, which connects the GPUs.
   static absl::StatusOr<std::unique_ptr<CudaDevice>>
   Create(int ordinal, const std::shared_ptr<Communicator> &communicator, bool use_graphs, GpuExchange exchange);
 
@@ -45,7 +45,7 @@ public:
 
   /// Loads cuBLASLt.
   void WarmUp() override;
-  /// With several ranks that exchange data through memory, compares their programs first.
+  /// With several ranks, compares their programs first.
   absl::Status LoadKernels(const Executable &executable) override;
 
   absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareLaunch(const CommandContext &context,
@@ -84,7 +84,7 @@ public:
 private:
   absl::StatusOr<std::unique_ptr<CublasLt>> CreateCublasLt() const;
   absl::StatusOr<CudaEvent *> FindEvent(uint32_t number);
-  absl::Status ConnectPeers(const Executable &executable);
+  absl::Status ConnectPeers();
   CudaDevice(bool use_graphs, GpuExchange exchange) : use_graphs_(use_graphs), exchange_(exchange) {}
 
   bool use_graphs_;

@@ -23,7 +23,7 @@ namespace cs336::runtime {
 /// in the context's current stream. A graph may capture it. NCCL sums bf16 and f16 in f32. Two ranks get the bits
 /// that ranks on CPUs get; more ranks may be added in another order.
 ///
-/// Returns UNIMPLEMENTED for reductions that NCCL does not have.
+/// NcclGroup::Connect() must have succeeded. Returns UNIMPLEMENTED for reductions that NCCL does not have.
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareNcclCollective(const CudaContext &context, NcclGroup &group,
                                                                        absl::Span<const MutableTensorView> buffers,
                                                                        const format::CollectiveT &collective);

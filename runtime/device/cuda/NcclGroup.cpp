@@ -29,15 +29,27 @@ constexpr absl::Duration kPause = absl::Microseconds(50);
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<NcclGroup>> NcclGroup::Create(const CudaContext &context,
-                                                             std::shared_ptr<Communicator> ranks) {
-  std::unique_ptr<NcclGroup> group(new NcclGroup(context, std::move(ranks)));
-  absl::Status status = group->Connect();
+NcclGroup::NcclGroup(const CudaContext &context, std::shared_ptr<Communicator> ranks)
+    : context_(context), ranks_(std::move(ranks)), watch_(std::make_shared<Watch>()) {
+  ranks_->OnFailure([watch = watch_](const absl::Status &failure) {
+    std::lock_guard<std::mutex> lock(watch->mutex);
+    std::string next = watch->progress ? watch->progress->FindNext() : "";
+    watch->failure = next.empty() ? failure : Annotate(failure, absl::StrCat("collective '", next, "'"));
+    watch->failed_at = absl::Now();
+    watch->changed.notify_all();
+  });
+  thread_ = std::thread([watch = watch_, ranks = ranks_] { WatchFor(watch, ranks); });
+}
+
+absl::Status NcclGroup::Connect() {
+  if (api_)
+    return absl::OkStatus();
+  absl::Status status = Load();
   if (status.ok())
-    return group;
-  group->ranks_->Fail(status);
-  return Annotate(status, absl::StrCat("cannot connect ", context.Description(), " with the GPUs of ",
-                                       group->size() - 1, " other ranks"));
+    return status;
+  ranks_->Fail(status);
+  return Annotate(status, absl::StrCat("cannot connect ", context_.Description(), " with the GPUs of ", size() - 1,
+                                       " other ranks through NCCL"));
 }
 
 absl::StatusOr<nccl::UniqueId> NcclGroup::ShareId() {
@@ -54,32 +66,23 @@ absl::StatusOr<nccl::UniqueId> NcclGroup::ShareId() {
   return id;
 }
 
-absl::Status NcclGroup::Connect() {
+absl::Status NcclGroup::Load() {
   CS336_ASSIGN_OR_RETURN(api_, NcclApi::Load());
   CurrentContext current(context_);
   CS336_RETURN_IF_ERROR(current.status());
   CS336_ASSIGN_OR_RETURN(nccl::UniqueId id, ShareId());
-  ranks_->OnFailure([watch = watch_](const absl::Status &failure) {
-    std::lock_guard<std::mutex> lock(watch->mutex);
-    std::string next = watch->progress ? watch->progress->FindNext() : "";
-    watch->failure = next.empty() ? failure : Annotate(failure, absl::StrCat("collective '", next, "'"));
-    watch->failed_at = absl::Now();
-    watch->changed.notify_all();
-  });
   nccl::Config config;
   config.blocking = 0;
-  int result = 0;
-  {
-    std::lock_guard<std::mutex> lock(watch_->mutex);
-    result = api_->CommInitRankConfig(&watch_->comm, size(), id, rank(), &config);
-  }
-  thread_ = std::thread([watch = watch_, api = api_, ranks = ranks_] { WatchFor(watch, api, ranks); });
-  return Settle(result, "CommInitRankConfig");
+  std::lock_guard<std::mutex> lock(watch_->mutex);
+  // The thread that would abort the communicator has ended.
+  CS336_RETURN_IF_ERROR(watch_->failure);
+  watch_->api = api_;
+  return SettleLocked(api_->CommInitRankConfig(&watch_->comm, size(), id, rank(), &config), "CommInitRankConfig");
 }
 
-void NcclGroup::WatchFor(const std::shared_ptr<Watch> &watch, const std::shared_ptr<const NcclApi> &api,
-                         const std::shared_ptr<Communicator> &ranks) {
+void NcclGroup::WatchFor(const std::shared_ptr<Watch> &watch, const std::shared_ptr<Communicator> &ranks) {
   nccl::Comm aborted = nullptr;
+  std::shared_ptr<const NcclApi> api;
   // Longer than the time after which the group misses a silent rank, whose failure says more.
   absl::Duration limit = 1.25 * ranks->timeout();
   absl::Duration pause = std::clamp(limit / 8, absl::Milliseconds(5), absl::Milliseconds(200));
@@ -100,6 +103,7 @@ void NcclGroup::WatchFor(const std::shared_ptr<Watch> &watch, const std::shared_
     }
     if (!watch->failure.ok()) {
       aborted = std::exchange(watch->comm, nullptr);
+      api = watch->api;
       if (watch->progress)
         watch->progress->Abandon();
     }
@@ -115,8 +119,6 @@ void NcclGroup::WatchFor(const std::shared_ptr<Watch> &watch, const std::shared_
 
 NcclGroup::~NcclGroup() {
   ranks_->OnFailure(nullptr);
-  if (!thread_.joinable())
-    return;
   CurrentContext current(context_);
   {
     std::unique_lock<std::mutex> lock(watch_->mutex);
@@ -136,11 +138,6 @@ NcclGroup::~NcclGroup() {
   }
   if (thread_.joinable())
     thread_.join();
-}
-
-absl::Status NcclGroup::Settle(int result, const char *call) {
-  std::lock_guard<std::mutex> lock(watch_->mutex);
-  return SettleLocked(result, call);
 }
 
 absl::Status NcclGroup::SettleLocked(int result, const char *call) {

@@ -29,20 +29,19 @@
 
 namespace cs336::runtime {
 
-/// A rank's end of a group of GPUs that NCCL connects. The group of a
-/// Communicator, whose ranks are threads or processes, tells the ranks how to
-/// meet, and learns of each other's failure.
+/// A rank's end of a group of GPUs, which NCCL connects if a collective needs
+/// it. The group of a Communicator, whose ranks are threads or processes, tells
+/// the ranks how to meet, and learns of each other's failure.
 ///
 /// NCCL's communicator does not block. When the group fails, a thread aborts it,
-/// which ends the collectives that run. If they do not end, a wait gives up the
-/// device (see WorkMonitor).
+/// which ends the collectives that run, and tells the kernels that wait for
+/// other ranks to end. If they do not end, a wait gives up the device (see
+/// WorkMonitor).
 class NcclGroup : public WorkMonitor {
 public:
-  /// Connects the GPUs of all ranks. The context must outlive the group, and
-  /// graphs that contain its work must be destroyed before it. Errors: those of
-  /// NcclApi::Load(), and the failure of the group.
-  static absl::StatusOr<std::unique_ptr<NcclGroup>> Create(const CudaContext &context,
-                                                           std::shared_ptr<Communicator> ranks);
+  /// Begins to watch the group of the ranks. The context must outlive the group,
+  /// and graphs that contain its work must be destroyed before it.
+  NcclGroup(const CudaContext &context, std::shared_ptr<Communicator> ranks);
   /// Leaves the group, after all ranks have done their work.
   ~NcclGroup() override;
 
@@ -51,8 +50,14 @@ public:
   const NcclApi &api() const { return *api_; }
   Communicator &ranks() const { return *ranks_; }
 
+  /// Connects the GPUs of all ranks through NCCL, at the first call. All ranks
+  /// call this at the same time. NCCL then uses memory of the GPU. Errors: those
+  /// of NcclApi::Load(), and the failure of the group.
+  absl::Status Connect();
+
   /// Calls `enqueue` with the communicator, as one group of NCCL's calls, and
-  /// waits until the calls are enqueued. `call` names them in errors.
+  /// waits until the calls are enqueued. `call` names them in errors. Connect()
+  /// must have succeeded.
   absl::Status Enqueue(const char *call, absl::FunctionRef<int(nccl::Comm)> enqueue);
 
   /// Counts the collectives that the device does, so that a rank that waits for
@@ -83,28 +88,24 @@ private:
     absl::Status failure;
     absl::Time failed_at;
     bool is_over = false;                         // The group leaves.
-    nccl::Comm comm = nullptr;                    // Null once it is aborted or destroyed.
+    std::shared_ptr<const NcclApi> api;           // Null until NCCL connects the GPUs.
+    nccl::Comm comm = nullptr;                    // Null until then, and once it is aborted or destroyed.
     bool has_ended = false;                       // The thread has nothing more to do.
     std::shared_ptr<CollectiveProgress> progress; // Null until collectives are counted.
   };
 
-  NcclGroup(const CudaContext &context, std::shared_ptr<Communicator> ranks)
-      : context_(context), ranks_(std::move(ranks)), watch_(std::make_shared<Watch>()) {}
-
-  absl::Status Connect();
+  absl::Status Load();
   absl::StatusOr<nccl::UniqueId> ShareId();
-  /// Waits until the communicator has done what a call has begun.
-  absl::Status Settle(int result, const char *call);
-  /// Same as Settle(); the caller holds the mutex of the watch.
+  /// Waits until the communicator has done what a call has begun. The caller
+  /// holds the mutex of the watch.
   absl::Status SettleLocked(int result, const char *call);
   /// Waits until the group fails or is left, looks for collectives that do not
   /// end, and aborts the communicator of a group that fails.
-  static void WatchFor(const std::shared_ptr<Watch> &watch, const std::shared_ptr<const NcclApi> &api,
-                       const std::shared_ptr<Communicator> &ranks);
+  static void WatchFor(const std::shared_ptr<Watch> &watch, const std::shared_ptr<Communicator> &ranks);
 
   const CudaContext &context_;
   std::shared_ptr<Communicator> ranks_;
-  std::shared_ptr<const NcclApi> api_;
+  std::shared_ptr<const NcclApi> api_; // Null until NCCL connects the GPUs.
   std::shared_ptr<CollectiveProgress> progress_;
   std::shared_ptr<Watch> watch_;
   std::thread thread_;
