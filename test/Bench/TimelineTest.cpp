@@ -17,6 +17,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace cs336::bench {
 namespace {
 
@@ -193,6 +195,43 @@ TEST(TimelineTest, StreamsOverlapAndAwaitEvents) {
   EXPECT_EQ(onGPU.hostBytes, 4194304);
   EXPECT_EQ(onGPU.getResidentBytes()[MemoryKind::Parameter], 0);
   EXPECT_EQ(findEntry(*program, Mode::Train), nullptr);
+}
+
+/// Two ranks reduce a gradient and update parts of it. The optimizer's sum of squares is reduced too.
+constexpr char kShardedGradient[] = R"(
+exec.variable @w parameter : memref<512xf32>
+exec.entry @train mode<train> arena_bytes = 6272 alignment = 64 {
+  %w = exec.get @w : memref<512xf32>
+  %x = exec.input "x" : memref<1024xf32>
+  %s = exec.input "s" : memref<1xf32>
+  %gradient = exec.alloc offset = 0 : memref<1024xf32>
+  %part = exec.alloc offset = 4096 : memref<512xf32>
+  %square = exec.alloc offset = 6144 : memref<1xf32>
+  %sum = exec.alloc offset = 6208 : memref<1xf32>
+  exec.copy ins(%x : memref<1024xf32>) outs(%gradient : memref<1024xf32>) loc("backward")
+  exec.collective reduce_scatter mean ins(%gradient : memref<1024xf32>) outs(%part : memref<512xf32>) group = 2 loc("communication")
+  exec.copy ins(%s : memref<1xf32>) outs(%square : memref<1xf32>) loc("optimizer")
+  exec.collective all_reduce sum ins(%square : memref<1xf32>) outs(%sum : memref<1xf32>) group = 2 loc("communication")
+  exec.copy ins(%part : memref<512xf32>) outs(%w : memref<512xf32>) loc("optimizer")
+}
+)";
+
+TEST(TimelineTest, ReducedPartsOfGradientsAreGradients) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(kShardedGradient, &context);
+  ASSERT_TRUE(module);
+  auto program = describeProgram(*module, Target::CPU);
+  ASSERT_TRUE(mlir::succeeded(program));
+  MemoryTimeline timeline = computeTimeline(*program, *findEntry(*program, Mode::Train), getDefaultDeviceModel(false));
+  std::map<int64_t, MemoryKind> kinds;
+  for (const Allocation &allocation : timeline.allocations)
+    kinds[allocation.offset] = allocation.kind;
+  EXPECT_EQ(kinds[0], MemoryKind::Gradient);
+  EXPECT_EQ(kinds[4096], MemoryKind::Gradient);
+  EXPECT_EQ(kinds[6144], MemoryKind::Communication);
+  EXPECT_EQ(kinds[6208], MemoryKind::Communication);
 }
 
 /// The second collective waits for the first, which is on its stream. The copies do not.

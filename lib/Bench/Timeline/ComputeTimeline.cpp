@@ -221,15 +221,39 @@ static MemoryKind classify(const format::Lifetime &lifetime, CommandPhase first,
   return MemoryKind::Temporary;
 }
 
+/// Returns the kinds of an entry's allocations, in their order. A reduced gradient is a gradient too: with sharded
+/// parameters, a reduce-scatter writes the rank's part to other storage.
+static std::vector<MemoryKind> classifyAll(const format::EntryT &entry, llvm::ArrayRef<format::Lifetime> lifetimes,
+                                           llvm::ArrayRef<TimedCommand> commands) {
+  std::vector<MemoryKind> kinds(lifetimes.size(), MemoryKind::Temporary);
+  for (auto [kind, lifetime] : llvm::zip_equal(kinds, lifetimes))
+    if (lifetime.is_used)
+      kind = classify(lifetime, commands[lifetime.first].phase, commands[lifetime.last].phase);
+  for (const auto &command : entry.commands) {
+    const format::CollectiveT *collective = command->body.AsCollective();
+    if (!collective || !isReducing(getKind(collective->kind)))
+      continue;
+    for (auto [source, target] : llvm::zip_equal(collective->sources, collective->targets)) {
+      const format::BufferT &from = *entry.buffers[source], &to = *entry.buffers[target];
+      bool areInArena = from.source == format::BufferSource::arena && to.source == format::BufferSource::arena;
+      if (areInArena && kinds[from.index] == MemoryKind::Gradient && kinds[to.index] == MemoryKind::Communication)
+        kinds[to.index] = MemoryKind::Gradient;
+    }
+  }
+  return kinds;
+}
+
 static void addAllocations(const format::EntryT &entry, MemoryTimeline &timeline) {
-  for (auto [allocation, lifetime] : llvm::zip_equal(entry.allocations, format::Lifetimes(entry))) {
+  std::vector<format::Lifetime> lifetimes = format::Lifetimes(entry);
+  std::vector<MemoryKind> kinds = classifyAll(entry, lifetimes, timeline.commands);
+  for (auto [allocation, lifetime, kind] : llvm::zip_equal(entry.allocations, lifetimes, kinds)) {
     if (!lifetime.is_used)
       continue;
     Allocation &added = timeline.allocations.emplace_back();
     added.bytes = allocation->byte_size;
     added.firstPhase = timeline.commands[lifetime.first].phase;
     added.lastPhase = timeline.commands[lifetime.last].phase;
-    added.kind = classify(lifetime, added.firstPhase, added.lastPhase);
+    added.kind = kind;
     added.type = added.kind == MemoryKind::Workspace ? "workspace" : printType(*allocation->type);
     added.source = allocation->source;
     added.location = allocation->location;

@@ -26,7 +26,7 @@ enum class MemoryKind : uint8_t {
   Derived,
   Input,
   /// Gradients of parameters: results of the backward pass that the optimizer or a collective reads, or that are
-  /// outputs.
+  /// outputs, and what reductions between ranks compute from them.
   Gradient,
   /// Results of the forward pass that the backward pass reads.
   Activation,
