@@ -64,18 +64,19 @@ TEST(InterconnectTest, ThePredictionsOfH200sAreNearTheMeasurements) {
     int64_t ranks, mebibytes;
     double busGigabytesPerSecond;
   };
-  constexpr Measurement kMeasured[] = {{2, 1, 17},   {2, 1, 33},    {2, 4, 56},    {2, 8, 98},
-                                       {2, 32, 192}, {2, 100, 244}, {2, 100, 266}, {2, 1000, 324},
-                                       {4, 1, 43},   {4, 10, 172},  {4, 100, 312}, {4, 1000, 353}};
+  constexpr Measurement kMeasured[] = {{2, 1, 66},    {2, 4, 121},    {2, 8, 174}, {2, 32, 231}, {2, 128, 288},
+                                       {2, 512, 316}, {2, 1024, 330}, {2, 1, 76},  {2, 4, 167},  {2, 8, 223},
+                                       {2, 32, 231},  {2, 128, 298},  {4, 1, 79},  {4, 8, 211},  {4, 64, 304},
+                                       {4, 256, 334}, {4, 1024, 352}};
   const Interconnect &links = findDeviceModel("h200")->interconnect;
   for (const Measurement &each : kMeasured) {
     int64_t bytes = each.mebibytes << 20;
     double measured = static_cast<double>(getRingBytes(CollectiveKind::AllReduce, each.ranks, bytes)) /
                       (each.busGigabytesPerSecond * 1e9);
     double ratio = links.predict(CollectiveKind::AllReduce, {each.ranks}, bytes).getTotal() / measured;
-    bool isLarge = each.mebibytes > 10;
-    EXPECT_GT(ratio, isLarge ? 0.85 : 0.7) << each.ranks << " ranks, " << each.mebibytes << " MiB";
-    EXPECT_LT(ratio, isLarge ? 1.17 : 1.5) << each.ranks << " ranks, " << each.mebibytes << " MiB";
+    bool isLarge = each.mebibytes > 32;
+    EXPECT_GT(ratio, isLarge ? 0.97 : 0.77) << each.ranks << " ranks, " << each.mebibytes << " MiB";
+    EXPECT_LT(ratio, isLarge ? 1.18 : 1.22) << each.ranks << " ranks, " << each.mebibytes << " MiB";
   }
 }
 

@@ -55,7 +55,7 @@ LinkFlags::LinkFlags(cl::OptionCategory &category, cl::SubCommand &subcommand)
            cl::value_desc("time,rate"), cl::cat(category), cl::sub(subcommand)),
       network("network", cl::desc("Link of each device to other hosts, e.g. 5us,50GB/s"), cl::value_desc("time,rate"),
               cl::cat(category), cl::sub(subcommand)),
-      start("collective-start", cl::desc("Time before the first step of a collective, e.g. 38us"),
+      start("collective-start", cl::desc("Time before the first step of a collective, e.g. 12us"),
             cl::value_desc("time"), cl::cat(category), cl::sub(subcommand)),
       devicesPerHost("devices-per-host", cl::desc("Devices that share the faster link (default: that of --predict-on)"),
                      cl::value_desc("number"), cl::init(0), cl::cat(category), cl::sub(subcommand)) {}
@@ -67,7 +67,7 @@ absl::Status LinkFlags::check() const {
                                                      "', must be a time and a rate such as 3us,320GB/s"));
   if (start.getNumOccurrences() > 0 && !parseSeconds(start.getValue()))
     return absl::InvalidArgumentError(
-        absl::StrCat("--collective-start is '", start.getValue(), "', must be a time such as 38us"));
+        absl::StrCat("--collective-start is '", start.getValue(), "', must be a time such as 12us"));
   if (devicesPerHost.getNumOccurrences() > 0 && devicesPerHost < 1)
     return absl::InvalidArgumentError(
         absl::StrCat("--devices-per-host is ", devicesPerHost.getValue(), ", must be at least 1"));

@@ -13,28 +13,39 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::bench;
 
-/// Hosts of 8 H200s. The start and the bandwidth of NVLink are a fit to all-reduces by NCCL between 2 and 4 H200s of
-/// one host, which minimises the sum of squared logarithms of predicted by measured times. GB/s of bus bandwidth:
+/// Hosts of 8 H200s. The start and the bandwidth of NVLink are a fit to all-reduces of bf16 in CUDA graphs, by NCCL
+/// between 2 and 4 H200s of one host, and through each other's memory ("peers") between 2. The fit minimises the sum of
+/// squared logarithms of predicted by measured times. GB/s of bus bandwidth (benchmarks/results/h200x2-allreduce-peers
+/// and h200x4-allreduce):
 ///
-///   ranks  MiB   measured    predicted
-///   2         1   17 to 33     23
-///   2         4   56           76
-///   2         8   98          122
-///   2        32  192          223
-///   2       100  244 to 266   274
-///   2      1000  324          304
-///   4         1   43           29
-///   4        10  172          157
-///   4       100  312          281
-///   4      1000  353          305
+///   by    ranks    MiB   measured   predicted
+///   NCCL      2      1         66          63
+///   NCCL      2      4        121         155
+///   NCCL      2      8        174         206
+///   NCCL      2     32        231         272
+///   NCCL      2    128        288         295
+///   NCCL      2    512        316         302
+///   NCCL      2   1024        330         303
+///   peers     2      1         76          63
+///   peers     2      4        167         155
+///   peers     2      8        223         206
+///   peers     2     32        231         272
+///   peers     2    128        298         295
+///   NCCL      4      1         79          76
+///   NCCL      4      8        211         221
+///   NCCL      4     64        304         290
+///   NCCL      4    256        334         300
+///   NCCL      4   1024        352         303
 ///
-/// Predicted times deviate from measured ones by -27% to +49% up to 10 MiB, and by -14% to +16% above. 4 ranks, with 6
-/// steps, take no longer for 1 MiB than 2 ranks with 2 steps, so these measurements do not determine the time of a
-/// step: steps of both links have the values of NCCL's cost model (src/graph/tuning.cc, ring, LL128). The bandwidth of
-/// the network is the data sheet's: 400 Gb/s InfiniBand per GPU. Nothing between hosts was measured.
-static constexpr Interconnect kH200Links = {38e-6, {1.9e-6, 308e9}, {4e-6, 50e9}, 8};
+/// Predicted times deviate from measured ones by -22% to +21% up to 32 MiB, and by -2% to +17% above. The time of a
+/// step is that of NCCL's cost model for short messages (src/graph/tuning.cc, ring, LL). It agrees with the
+/// measurements: 1 MiB by NCCL takes 15.9 us in 2 steps and 19.9 us in 6 steps, and 1.7 us of the difference are the
+/// bytes. Steps between hosts have the value of the same file (ring, LL128). The bandwidth of the network is the data
+/// sheet's: 400 Gb/s InfiniBand per GPU. Nothing between hosts was measured. Without a graph, PyTorch's all-reduce of 1
+/// MiB takes 52 to 56 us.
+static constexpr Interconnect kH200Links = {12e-6, {0.6e-6, 304e9}, {4e-6, 50e9}, 8};
 /// Data sheet: third-generation NVLink, and 200 Gb/s InfiniBand per GPU. The times are those of "h200".
-static constexpr Interconnect kA100Links = {38e-6, {1.9e-6, 300e9}, {4e-6, 25e9}, 8};
+static constexpr Interconnect kA100Links = {12e-6, {0.6e-6, 300e9}, {4e-6, 25e9}, 8};
 /// Processes of one host that exchange data by TCP: 3 to 4 GB/s in large all-reduces, measured with Gloo. The fastest
 /// all-reduces of 4 bytes by `cs336-bench allreduce` on two cores take 45 us between 2 ranks and 72 us between 4. The
 /// network, 10 Gb/s Ethernet, was not measured.
