@@ -94,6 +94,21 @@ TEST(DDPReportTest, PeersAreComparedWithTheFastestModeOfEqualMemory) {
   EXPECT_EQ(getText(rows, 0, "torch_over_cs336"), "");
 }
 
+TEST(DDPReportTest, ValuesThatPyTorchDoesNotReturnAreEmpty) {
+  std::vector<DDPRow> rows{makeRow(Distribution::Flat, 2, 12), makeRow(Distribution::None, 2, 15)};
+  RankResult result;
+  result.lastLoss = 4;
+  result.joinSeconds = 0.5;
+  result.loadSeconds = 0.25;
+  mergeResults({result}, rows[0].measurement);
+  rows[1].peer = "ddp";
+  EXPECT_EQ(getText(rows, 0, "last_loss"), "4.000000");
+  EXPECT_EQ(getText(rows, 0, "join_seconds"), "0.500");
+  EXPECT_EQ(getText(rows, 0, "load_seconds"), "0.25");
+  for (const char *key : {"last_loss", "join_seconds", "load_seconds"})
+    EXPECT_EQ(getText(rows, 1, key), "") << key;
+}
+
 TEST(DDPReportTest, SharesAreOfTheProfiledStep) {
   std::vector<DDPRow> rows{makeRow(Distribution::Flat, 2, 10)};
   rows[0].measurement.times = {.communication = 4, .compute = 8, .exposed = 2, .step = 16};
@@ -126,6 +141,7 @@ TEST(MergeResultsTest, SpreadIsTheLargestDifference) {
   results[2].lastLoss = 0.5;
   mergeResults(results, measurement);
   EXPECT_EQ(measurement.spread, 0.5);
+  EXPECT_DOUBLE_EQ(*measurement.lastLoss, 0.5 / 3);
 }
 
 TEST(MergeResultsTest, NaNAgreesWithNothing) {

@@ -63,8 +63,8 @@ void cs336::bench::mergeResults(llvm::ArrayRef<RankResult> results, DDPMeasureme
   DDPMeasurement::Times times;
   bool isProfiled = true;
   for (const RankResult &result : results) {
-    measurement.joinSeconds = std::max(measurement.joinSeconds, result.joinSeconds);
-    measurement.loadSeconds = std::max(measurement.loadSeconds, result.loadSeconds);
+    measurement.joinSeconds = std::max(measurement.joinSeconds.value_or(0), result.joinSeconds);
+    measurement.loadSeconds = std::max(measurement.loadSeconds.value_or(0), result.loadSeconds);
     if (result.deviceMemoryBytes)
       measurement.deviceMemoryBytes = std::max(measurement.deviceMemoryBytes.value_or(0), *result.deviceMemoryBytes);
     if (!result.profileNote.empty())

@@ -284,20 +284,17 @@ static void appendValues(Columns &columns, llvm::ArrayRef<DDPRow> rows) {
   columns.push_back(
       {"values", "values", [rows](const DDPRow &row) { return makeCheck(row, rows); }, Show::Setting, Role::Result});
   using M = DDPMeasurement;
-  auto add = [&](std::string title, std::string key, double M::*member, int digits) {
+  auto add = [&](std::string title, std::string key, auto M::*member, int digits) {
     columns.push_back(makeNumber(
-        std::move(title), std::move(key), digits, [member](const M &m) { return m.*member; }, Show::OnRequest));
+        std::move(title), std::move(key), digits, [member](const M &m) { return Number(m.*member); }, Show::OnRequest));
   };
   add("loss", "first_loss", &M::loss, 6);
   add("grad norm", "first_grad_norm", &M::gradNorm, 6);
   add("last loss", "last_loss", &M::lastLoss, 6);
   add("ranks differ by", "rank_spread", &M::spread, 9);
-  columns.push_back(
-      makeNumber("compile (s)", "compile_seconds", 2, [](const M &m) { return m.compileSeconds; }, Show::OnRequest));
-  columns.push_back(
-      makeNumber("join (s)", "join_seconds", 3, [](const M &m) { return m.joinSeconds; }, Show::OnRequest));
-  columns.push_back(
-      makeNumber("load (s)", "load_seconds", 2, [](const M &m) { return m.loadSeconds; }, Show::OnRequest));
+  add("compile (s)", "compile_seconds", &M::compileSeconds, 2);
+  add("join (s)", "join_seconds", &M::joinSeconds, 3);
+  add("load (s)", "load_seconds", &M::loadSeconds, 2);
   auto addTimes = [&](std::string title, std::string key, std::vector<double> M::*times) {
     columns.push_back({std::move(title), std::move(key),
                        [times](const DDPRow &row) {

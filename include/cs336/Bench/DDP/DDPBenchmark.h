@@ -32,15 +32,17 @@ struct DDPMeasurement {
   absl::Status status;
   /// The longest time of each step among the ranks, by the host's clock and by the GPU's.
   std::vector<double> stepMilliseconds, deviceMilliseconds;
-  /// The mean over ranks of the first step's loss and the norm of its gradients, and of the last step's loss. Ranks
-  /// agree, so the mean is the value of each.
-  double loss = 0, gradNorm = 0, lastLoss = 0;
+  /// The mean over ranks of the first step's loss and the norm of its gradients. Ranks agree, so the mean is the value
+  /// of each.
+  double loss = 0, gradNorm = 0;
+  /// The same of the last step's loss. Absent for PyTorch, which does not return it.
+  std::optional<double> lastLoss;
   /// The largest difference between ranks, among the first loss, the last loss and the norm.
   double spread = 0;
   /// The time from the description to the executable, which is compiled or found in the cache.
   double compileSeconds = 0;
-  /// The longest times among ranks.
-  double joinSeconds = 0, loadSeconds = 0;
+  /// The longest times among ranks. Absent for PyTorch, whose first call includes them.
+  std::optional<double> joinSeconds, loadSeconds;
   /// The largest memory of any rank, as the GPU reports it.
   std::optional<int64_t> deviceMemoryBytes;
   Exchange exchange;
