@@ -167,7 +167,7 @@ static json::Array listWays(const PlanRow &row) {
   return ways;
 }
 
-std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
+std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most, bool haveRanks) {
   using Row = PlanRow;
   std::vector<Column<Row>> columns = getModelSettings<Row>();
   auto add = [&](std::string title, std::string key, Column<Row>::Extract get, Show show = Show::OnRequest) {
@@ -221,8 +221,10 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
   add("GFLOP", "gflop", [](const Row &row) { return makeGiga(row.plan.getWork().flops); }, Show::Result);
   add("GB", "gigabytes", [](const Row &row) { return makeGiga(row.plan.getWork().bytes); }, Show::Result);
   add("predicted on", "predicted_on", [](const Row &row) { return Cell(row.plan.timeline.device); });
-  add("predicted (ms)", "predicted_ms",
-      [](const Row &row) { return Cell::number(row.plan.timeline.getSeconds() * 1e3, 3); });
+  add(
+      "predicted (ms)", "predicted_ms",
+      [](const Row &row) { return Cell::number(row.plan.timeline.getSeconds() * 1e3, 3); },
+      haveRanks ? Show::Result : Show::OnRequest);
   add("layers", "layers", [](const Row &row) { return Cell::integer(row.plan.layers); });
   auto addOfRanks = [&](std::string title, std::string key, double (*get)(const CommunicationSummary &), Show show) {
     auto extract = [get](const Row &row) {
@@ -264,7 +266,8 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most) {
 
 Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object context, const PlanTables &tables) {
   auto [most, detailBytes, hasSweepTables] = tables;
-  Report report{std::move(context), {{"plan", "", getPlanColumns(most), rows}}, {}};
+  bool haveRanks = llvm::any_of(rows, [](const PlanRow &row) { return row.ranks > 1; });
+  Report report{std::move(context), {{"plan", "", getPlanColumns(most, haveRanks), rows}}, {}};
   if (hasSweepTables) {
     report.tables.push_back(makePhasePeakTable(rows));
     report.tables.push_back(makeBlockTable(rows));

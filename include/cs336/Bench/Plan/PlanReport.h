@@ -57,8 +57,9 @@ Table makeBufferTable(std::string title, llvm::ArrayRef<BufferGroup> groups, siz
 Table makeKernelTable(std::string title, const ModelPlan &plan, size_t most);
 
 /// Returns the columns of planned models: memory, and sums over all phases. In JSON each row also contains the other
-/// tables, with at most `most` buffers and kernels. There, each buffer is a row.
-std::vector<Column<PlanRow>> getPlanColumns(size_t most);
+/// tables, with at most `most` buffers and kernels. There, each buffer is a row. Plans of several ranks show the
+/// predicted time of a step by default, beside that of its communication.
+std::vector<Column<PlanRow>> getPlanColumns(size_t most, bool haveRanks = false);
 
 /// The tables of a report after the first one.
 struct PlanTables {
