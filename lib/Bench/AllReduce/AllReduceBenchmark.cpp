@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 using namespace cs336;
@@ -96,6 +97,85 @@ GpuExchange cs336::bench::getExchange(Backend backend) {
   llvm_unreachable("every backend has a case");
 }
 
+/// Returns RESOURCE_EXHAUSTED on every rank if one has it. Other failures are those of the rank alone, and end the
+/// group.
+static absl::Status agreeOnMemory(const absl::Status &own, Communicator &communicator) {
+  if (!own.ok() && !absl::IsResourceExhausted(own))
+    return own;
+  int64_t lacksMemory = own.ok() ? 0 : 1;
+  absl::Status status = communicator.AllReduce(&lacksMemory, &lacksMemory, 1, DType::kI64, Reduction::kMax);
+  if (!status.ok() || !own.ok())
+    return status.ok() ? own : status;
+  return lacksMemory == 0 ? absl::OkStatus() : absl::ResourceExhaustedError("another rank has too little memory");
+}
+
+namespace {
+/// Measures the cases of a plan as one rank.
+class CollectiveRun {
+public:
+  CollectiveRun(std::shared_ptr<Communicator> communicator, SessionOptions options, DeviceId device,
+                const AllReducePlan &plan)
+      : communicator(std::move(communicator)), options(std::move(options)), device(device), plan(plan) {}
+
+  /// Measures the cases in one session, or in a session each if they do not fit into memory together.
+  absl::Status measure(llvm::ArrayRef<CollectiveCase> cases);
+  std::vector<AllReduceTimes> takeResults() { return std::move(results); }
+  double getStartup() const { return startup.value_or(0); }
+
+private:
+  absl::StatusOr<std::unique_ptr<Session>> createSession(llvm::ArrayRef<CollectiveCase> cases,
+                                                         llvm::ArrayRef<int64_t> chains) const;
+
+  std::shared_ptr<Communicator> communicator;
+  SessionOptions options;
+  DeviceId device;
+  const AllReducePlan &plan;
+  /// The milliseconds that the first session took.
+  std::optional<double> startup;
+  std::vector<AllReduceTimes> results;
+};
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Session>> CollectiveRun::createSession(llvm::ArrayRef<CollectiveCase> cases,
+                                                                      llvm::ArrayRef<int64_t> chains) const {
+  absl::StatusOr<std::shared_ptr<const Executable>> executable =
+      compileCollectives(cases, chains, communicator->size(), getTarget(device));
+  if (!executable.ok())
+    return executable.status();
+  return Session::Create(*std::move(executable), options);
+}
+
+absl::Status CollectiveRun::measure(llvm::ArrayRef<CollectiveCase> cases) {
+  std::vector<int64_t> chains;
+  for (const CollectiveCase &one : cases)
+    chains.push_back(getChain(one, device));
+  Clock::time_point begin = Clock::now();
+  absl::StatusOr<std::unique_ptr<Session>> session = createSession(cases, chains);
+  absl::Status status = agreeOnMemory(session.status(), *communicator);
+  if (absl::IsResourceExhausted(status)) {
+    if (cases.size() == 1) {
+      results.push_back({cases.front(), {}, 0, std::move(status)});
+      return absl::OkStatus();
+    }
+    session = std::move(status); // Frees the memory of a session that another rank lacks.
+    for (const CollectiveCase &one : cases)
+      if (status = measure(one); !status.ok())
+        return status;
+    return absl::OkStatus();
+  }
+  if (!status.ok())
+    return status;
+  if (!startup)
+    startup = getMilliseconds(begin);
+  for (size_t i = 0; i != cases.size(); ++i) {
+    absl::StatusOr<AllReduceTimes> times = measureOne(**session, *communicator, cases[i], i, chains[i], plan);
+    if (!times.ok())
+      return times.status();
+    results.push_back(*std::move(times));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<AllReduceTimes>> bench::measureCollectives(std::shared_ptr<Communicator> communicator,
                                                                       const std::string &device, GpuExchange exchange,
                                                                       const AllReducePlan &plan, double &startup) {
@@ -103,39 +183,18 @@ absl::StatusOr<std::vector<AllReduceTimes>> bench::measureCollectives(std::share
   if (!id.ok())
     return id.status();
   int ranks = communicator->size();
-  std::vector<AllReduceTimes> results;
-  auto measureAll = [&](const std::vector<CollectiveCase> &cases) -> absl::Status {
-    std::vector<int64_t> chains;
-    for (const CollectiveCase &one : cases)
-      chains.push_back(getChain(one, *id));
-    absl::StatusOr<std::shared_ptr<const Executable>> executable =
-        compileCollectives(cases, chains, ranks, getTarget(*id));
-    if (!executable.ok())
-      return executable.status();
-    SessionOptions options;
-    options.device = device;
-    options.communicator = communicator;
-    options.exchange = exchange;
-    Clock::time_point begin = Clock::now();
-    absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(*std::move(executable), options);
-    if (!session.ok())
-      return session.status();
-    if (results.empty())
-      startup = getMilliseconds(begin);
-    for (size_t i = 0; i != cases.size(); ++i) {
-      absl::StatusOr<AllReduceTimes> times = measureOne(**session, *communicator, cases[i], i, chains[i], plan);
-      if (!times.ok())
-        return times.status();
-      results.push_back(*std::move(times));
-    }
-    return absl::OkStatus();
-  };
+  SessionOptions options;
+  options.device = device;
+  options.communicator = communicator;
+  options.exchange = exchange;
+  CollectiveRun run(std::move(communicator), std::move(options), *id, plan);
   for (Collective collective : plan.collectives)
     for (DType dtype : plan.dtypes)
       for (Reduction reduction : isReducing(collective) ? plan.reductions : std::vector{Reduction::kSum})
-        if (absl::Status status = measureAll(listCases(collective, dtype, reduction, ranks, plan)); !status.ok())
+        if (absl::Status status = run.measure(listCases(collective, dtype, reduction, ranks, plan)); !status.ok())
           return status;
-  return results;
+  startup = run.getStartup();
+  return run.takeResults();
 }
 
 absl::StatusOr<std::vector<AllReduceTimes>> bench::measureOnThreads(int ranks, absl::Duration timeout,

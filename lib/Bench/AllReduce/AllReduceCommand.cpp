@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/AllReduce/CollectiveNames.h"
 #include "cs336/Bench/Command/BenchFlags.h"
+#include "cs336/Bench/Command/CellNames.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
@@ -41,8 +42,8 @@ namespace json = llvm::json;
 static constexpr llvm::StringLiteral kDescription = "measures collectives between ranks";
 
 static constexpr llvm::StringLiteral kVariants[] = {"plain", "graph"};
-/// The column with the time of every collective.
-static constexpr const char *kStepsKey = "times_ms";
+/// The column with the time of every collective, and that with the reason if there are none.
+static constexpr const char *kStepsKey = "times_ms", *kStatusKey = "status";
 static constexpr Named<Backend> kBackends[] = {
     {"tcp", Backend::Tcp}, {"threads", Backend::Threads}, {"nccl", Backend::NCCL}, {"peers", Backend::Peers}};
 
@@ -108,7 +109,7 @@ static const AllReduceRow *findOwn(const AllReduceRow &row, llvm::ArrayRef<AllRe
 /// Returns PyTorch's median over ours. "mismatch" if either side has wrong elements.
 static Cell makePeerRatio(const AllReduceRow &row, llvm::ArrayRef<AllReduceRow> rows) {
   const AllReduceRow *own = row.peer.empty() || !row.status.ok() ? nullptr : findOwn(row, rows);
-  if (!own)
+  if (!own || !own->status.ok())
     return Cell::empty();
   if (row.times.wrong != 0 || own->times.wrong != 0)
     return Cell::note("mismatch");
@@ -120,7 +121,7 @@ static std::vector<Column<AllReduceRow>> getColumnsOfRows(llvm::ArrayRef<AllRedu
   auto median = [](const Row &row) { return computeStatistics(row.times.milliseconds).median; };
   // 10^9 bytes per second are 10^6 per millisecond.
   auto bandwidth = [=](const Row &row) { return static_cast<double>(row.times.one.getBytes()) / median(row) / 1e6; };
-  // Rows of a peer that has failed have no times.
+  // Rows without enough memory, and those of a peer that has failed, have no times.
   auto whenMeasured = [](auto get) {
     return [get](const Row &row) { return row.status.ok() ? get(row) : Cell::empty(); };
   };
@@ -161,10 +162,15 @@ static std::vector<Column<AllReduceRow>> getColumnsOfRows(llvm::ArrayRef<AllRedu
            })},
           {"#wrong", "wrong", whenMeasured([](const Row &row) { return Cell::integer(row.times.wrong); })},
           {"start-up (ms)", "startup_ms",
-           [](const Row &row) { return row.peer.empty() ? Cell::number(row.startupMilliseconds, 1) : Cell::empty(); }},
+           [](const Row &row) {
+             return row.peer.empty() && row.status.ok() ? Cell::number(row.startupMilliseconds, 1) : Cell::empty();
+           }},
           {"over cs336", "torch_over_cs336", [rows](const Row &row) { return makePeerRatio(row, rows); }},
           {"times (ms)", kStepsKey,
-           whenMeasured([](const Row &row) { return Cell::data(json::Array(row.times.milliseconds)); }), Show::Data}};
+           whenMeasured([](const Row &row) { return Cell::data(json::Array(row.times.milliseconds)); }), Show::Data},
+          {"status", kStatusKey,
+           [](const Row &row) { return Cell(row.status.ok() ? std::string("ok") : std::string(row.status.message())); },
+           Show::OnRequest}};
 }
 
 std::vector<ColumnHead> AllReduceCommand::getColumns() const {
@@ -236,6 +242,11 @@ AllReducePlan AllReduceCommand::getPlan() const {
   return plan;
 }
 
+static AllReduceRow makeRow(Backend backend, int ranks, double startup, AllReduceTimes times) {
+  absl::Status status = times.status;
+  return {backend, ranks, startup, std::move(times), "", std::move(status)};
+}
+
 absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureAsRank(const runtime::RankEnvironment &place) const {
   auto begin = std::chrono::steady_clock::now();
   absl::StatusOr<std::unique_ptr<runtime::Communicator>> joined =
@@ -253,7 +264,7 @@ absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureAsRank(const 
     return results.status();
   std::vector<AllReduceRow> rows;
   for (AllReduceTimes &times : *results)
-    rows.push_back({backend, place.size, join + startup, std::move(times)});
+    rows.push_back(makeRow(backend, place.size, join + startup, std::move(times)));
   return rows;
 }
 
@@ -277,15 +288,20 @@ static absl::StatusOr<std::vector<AllReduceRow>> readRows(llvm::StringRef path) 
     AllReduceRow &row = rows.emplace_back();
     row.backend = *findValue(kBackends, *object.getString("backend"));
     row.ranks = static_cast<int>(*object.getInteger("ranks"));
-    row.startupMilliseconds = *object.getNumber("startup_ms");
     CollectiveCase &one = row.times.one;
     one.collective = *findValue(kCollectives, *object.getString("collective"));
     one.count = *object.getInteger("count");
     one.dtype = *findValue(kTypes, *object.getString("dtype"));
     if (std::optional<llvm::StringRef> operation = object.getString("op"))
       one.reduction = *findValue(kOperations, *operation);
+    const json::Array *times = object.getArray(kStepsKey);
+    if (!times) {
+      row.status = absl::ResourceExhaustedError(std::string(*object.getString(kStatusKey)));
+      continue;
+    }
+    row.startupMilliseconds = *object.getNumber("startup_ms");
     row.times.wrong = *object.getInteger("wrong");
-    for (const json::Value &time : *object.getArray(kStepsKey))
+    for (const json::Value &time : *times)
       row.times.milliseconds.push_back(*time.getAsNumber());
   }
   return rows;
@@ -339,7 +355,7 @@ static absl::Status measurePeer(CollectivePeer &torch, llvm::ArrayRef<AllReduceR
   for (const std::string &variant : torch.getVariants()) {
     std::vector<CollectiveCase> cases;
     for (const AllReduceRow &row : own)
-      if (CollectivePeer::isMeasured(variant, row.times.one, isOnGPU))
+      if (row.status.ok() && CollectivePeer::isMeasured(variant, row.times.one, isOnGPU))
         cases.push_back(row.times.one);
     if (cases.empty())
       continue;
@@ -386,7 +402,7 @@ absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureAsThreads(int
     return results.status();
   std::vector<AllReduceRow> rows;
   for (AllReduceTimes &times : *results)
-    rows.push_back({Backend::Threads, number, startup, std::move(times)});
+    rows.push_back(makeRow(Backend::Threads, number, startup, std::move(times)));
   return rows;
 }
 
@@ -426,6 +442,11 @@ absl::Status AllReduceCommand::run(llvm::StringRef commandLine) {
     if (!status.ok() && (!absl::IsCancelled(status) || rows.empty()))
       return status;
     interrupted = std::move(status);
+    for (const AllReduceRow &row : rows)
+      if (row.peer.empty() && !row.status.ok())
+        llvm::errs() << getFailureText(row.status) << ": " << getName(kBackends, row.backend) << ", " << row.ranks
+                     << " ranks, " << formatBytes(row.times.one.getBytes()) << ": " << std::string(row.status.message())
+                     << "\n";
   }
   json::Object context{{"benchmark", "allreduce"},
                        {"command", commandLine},

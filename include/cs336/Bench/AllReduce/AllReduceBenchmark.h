@@ -45,12 +45,14 @@ struct AllReduceTimes {
   std::vector<double> milliseconds;
   /// Elements with a wrong value, over all ranks.
   int64_t wrong = 0;
+  /// OK, or RESOURCE_EXHAUSTED if a rank has too little memory for the case, which then has no times.
+  absl::Status status = absl::OkStatus();
 };
 
 /// Runs the plan as one rank. As in training steps, compiled programs run the collectives, on variables in the device's
 /// memory. `device` is "cpu", or the GPU of this rank, and `exchange` is the way in which GPUs exchange data. All ranks
-/// of the group call it. `startup` gets the milliseconds of creating the first session. Returns RESOURCE_EXHAUSTED if
-/// the blocks do not fit into memory.
+/// of the group call it. `startup` gets the milliseconds of creating the first session. Cases whose blocks do not fit
+/// into memory have that status; the others are measured.
 absl::StatusOr<std::vector<AllReduceTimes>> measureCollectives(std::shared_ptr<runtime::Communicator> communicator,
                                                                const std::string &device, runtime::GpuExchange exchange,
                                                                const AllReducePlan &plan, double &startup);

@@ -23,10 +23,11 @@ namespace cs336::bench {
 struct AllReduceRow {
   Backend backend;
   int ranks;
-  double startupMilliseconds;
+  double startupMilliseconds = 0;
   AllReduceTimes times;
-  /// The variant of PyTorch that was measured, and the reason if it was not. Empty for this program's own collectives.
+  /// The variant of PyTorch that was measured. Empty for this program's own collectives.
   std::string peer = "";
+  /// OK, or the reason why there are no times.
   absl::Status status = absl::OkStatus();
 };
 
