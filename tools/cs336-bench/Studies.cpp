@@ -46,6 +46,8 @@ StudyFlags StudyStep::getFlags(Edition edition, bool isSmall) const {
   return result;
 }
 
+bool Study::isCalled(llvm::StringRef problem) const { return problem == name || llvm::is_contained(aliases, problem); }
+
 std::vector<const StudyStep *> Study::getSteps(bool isOnGPU) const {
   std::vector<const StudyStep *> selected;
   for (const StudyStep &step : steps)
@@ -283,14 +285,16 @@ const std::vector<Study> &cs336::bench::getStudies() {
        {{"ddp",
          {{"size", "xl"}, {"ranks", "2"}, {"distribute", "none,per-parameter"}, {"dtype", "fp32,bf16"}},
          ddpOnCPU,
-         ddpOf2026}}},
+         ddpOf2026}},
+       /*aliases=*/{"naive_ddp_benchmarking", "naive_ddp_individual_parameters_benchmarking"}},
       {"minimal_ddp_flat",
        "one all-reduce of all gradients beside one of each",
        "problem minimal_ddp_flat_benchmarking of assignment 2 (systems) of Stanford's CS336, 2025 and 2026",
        {{"ddp",
          {{"size", "xl"}, {"ranks", "2"}, {"distribute", "none,per-parameter,flat"}, {"dtype", "fp32,bf16"}},
          ddpOnCPU,
-         ddpOf2026}}},
+         ddpOf2026}},
+       /*aliases=*/{"minimal_ddp_flat_benchmarking"}},
       {"ddp_overlap_individual_parameters",
        "an all-reduce of each gradient as soon as it is ready, beside those after the backward pass: the communication "
        "that no computation hides; --trace FILE writes the timeline of the last mode, and --distribute selects it",
@@ -299,7 +303,8 @@ const std::vector<Study> &cs336::bench::getStudies() {
        {{"ddp",
          {{"size", "xl"}, {"ranks", "2"}, {"distribute", "none,per-parameter,flat,overlap"}, {"dtype", "fp32,bf16"}},
          ddpOnCPU,
-         ddpOf2026}}},
+         ddpOf2026}},
+       /*aliases=*/{"ddp_overlap_individual_parameters_benchmarking"}},
       {"ddp_bucketed",
        "an all-reduce per bucket of gradients, by the size of the buckets",
        "problems ddp_overlap_bucketed and ddp_bucketed_benchmarking of assignment 2 (systems) of Stanford's CS336, "
@@ -311,7 +316,8 @@ const std::vector<Study> &cs336::bench::getStudies() {
           {"bucket-mib", "1,10,100,1000"},
           {"dtype", "fp32,bf16"}},
          ddpOnCPU,
-         ddpOf2026}}},
+         ddpOf2026}},
+       /*aliases=*/{"ddp_overlap_bucketed", "ddp_bucketed_benchmarking"}},
       {"optimizer_state_sharding",
        "training steps whose optimizer state is divided among two ranks, beside steps with all of it on each",
        "problem optimizer_state_sharding of assignment 2 (systems) of Stanford's CS336, 2025 and 2026",

@@ -59,7 +59,11 @@ struct StudyStep {
 struct Study {
   llvm::StringRef name, description, source;
   std::vector<StudyStep> steps;
+  /// The names of other problems that the same commands measure.
+  std::vector<llvm::StringRef> aliases = {};
 
+  /// Returns true for the study's name and its aliases.
+  bool isCalled(llvm::StringRef problem) const;
   /// Returns the commands that the device has.
   std::vector<const StudyStep *> getSteps(bool isOnGPU) const;
   /// Returns true if the flag, in the study's spelling, is one of another step's `ownFlags` and not of `step`'s.

@@ -187,13 +187,15 @@ absl::Status StudyCommand::run(llvm::StringRef) {
           llvm::outs() << " --" << flag << (value.empty() ? "" : " ") << value;
         llvm::outs() << "\n";
       }
+      if (!study.aliases.empty())
+        llvm::outs() << "  also called " << llvm::join(study.aliases, ", ") << "\n";
     }
     return absl::OkStatus();
   }
   if (name == "all")
     return runEvery();
   for (const Study &study : getStudies())
-    if (study.name == name)
+    if (study.isCalled(name))
       return runAll(study);
   auto names = llvm::map_to_vector(getStudies(), [](const Study &study) { return study.name; });
   return absl::InvalidArgumentError(name.empty() ? "no study is given: expected " + llvm::join(names, ", ")
