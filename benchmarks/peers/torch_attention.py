@@ -6,7 +6,8 @@ Reads one job per line of standard input, in JSON, and answers each with one lin
     part     whole, or scores: only the softmax of the scores, [batch, length, length] or [batch, heads, length,
     length], without v; variants naive and compiled
     inputs   a safetensors file with q, k, v and weights: [batch, length, head_dim], or [batch, length, heads,
-    head_dim], which is transposed like a model's head split and merge; weights have the output's shape
+    head_dim]; weights have the output's shape. Before the timed calls, they get the layout that the variant's kernels
+    read and write
     values   a safetensors file to write: the output o, and the gradients q, k and v of Σ o·weights, as float32
     causal   true if query i sees key j only for i ≥ j
     score    what happens to the scaled score of query i and key j before the mask; the variants sdpa, flash and cudnn
@@ -32,9 +33,11 @@ Reads one job per line of standard input, in JSON, and answers each with one lin
                         once, outside of the times
     warmup, steps, threads   numbers; threads 0 stands for PyTorch's default
 
-The answer has `forward_ms` and `backward_ms`, one time per step, each after a synchronization; and on a GPU, by
-PyTorch's allocator, `before_backward_mib`, `forward_peak_mib` and `backward_peak_mib`. If memory does not suffice, it
-is {"error": "out of memory"}. If a backend has no kernel for the job, it is {"unsupported": the reason}.
+The answer has `forward_ms` and `backward_ms`, one time per step, of the call alone: without changes of layout, and
+without adding to gradients. `clock` is "event" on a GPU: from an event before the call to one after it, in the stream.
+On the CPU it is "host": the host's clock. On a GPU there are also, by PyTorch's allocator, `before_backward_mib`,
+`forward_peak_mib` and `backward_peak_mib`. If memory does not suffice, the answer is {"error": "out of memory"}. If a
+backend has no kernel for the job, it is {"unsupported": the reason}.
 
 echo '{"inputs": …}' | python3 torch_attention.py
 """
@@ -153,6 +156,9 @@ SCORES: dict[str, Callable[[Job, Tensors], Score]] = {
 }
 # The variants that support all of them.
 SCORE_VARIANTS = ("naive", "compiled", "flex")
+# The variants whose kernels read and write [batch, length, heads, head_dim] in place, through a transposed view. Others
+# have contiguous heads.
+INTERLEAVED_HEADS = ("sdpa", "flash", "cudnn")
 
 
 def indices(scores: torch.Tensor) -> list[torch.Tensor]:
@@ -225,20 +231,9 @@ def flex() -> Callable:
     return run
 
 
-def with_heads(function: Callable) -> Callable:
-    """Return the function for tensors with heads: between a model's head split and merge."""
-
-    def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, score: Score) -> torch.Tensor:
-        if q.dim() == 3:
-            return function(q, k, v, score)
-        return function(*(x.transpose(1, 2) for x in (q, k, v)), score).transpose(1, 2).contiguous()
-
-    return run
-
-
-def scores_alone(q: torch.Tensor, k: torch.Tensor, score: Score) -> torch.Tensor:
-    """Compute `probabilities` after a model's head split."""
-    return probabilities(q, k, score) if q.dim() == 3 else probabilities(q.transpose(1, 2), k.transpose(1, 2), score)
+def swap_heads(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a view with the axes of positions and heads exchanged, if there are heads."""
+    return tensor.transpose(1, 2) if tensor.dim() == 4 else tensor
 
 
 def choose(variant: str, part: str, form: str) -> Callable:
@@ -246,14 +241,14 @@ def choose(variant: str, part: str, form: str) -> Callable:
     if form != "plain" and variant not in SCORE_VARIANTS:
         raise UnsupportedError(f"{variant} has no score functions: variants naive, compiled and flex do")
     if part == "scores":
-        return {"naive": scores_alone, "compiled": torch.compile(scores_alone)}[variant]
+        return {"naive": probabilities, "compiled": torch.compile(probabilities)}[variant]
     if variant == "compiled":
-        return torch.compile(with_heads(naive))
+        return torch.compile(naive)
     if variant == "flex":
-        return with_heads(flex())
+        return flex()
     if variant in BACKENDS:
-        return with_heads(by_backend(variant))
-    return with_heads({"naive": naive, "sdpa": sdpa}[variant])
+        return by_backend(variant)
+    return {"naive": naive, "sdpa": sdpa}[variant]
 
 
 def measure(job: Job) -> dict[str, object]:
@@ -263,9 +258,18 @@ def measure(job: Job) -> dict[str, object]:
         torch.set_num_threads(job["threads"])
     torch.set_float32_matmul_precision("highest" if job["dtype"] == "fp32" else "high")
     tensors = load_file(job["inputs"], device=str(device))
-    names = "qkv" if job["part"] == "whole" else "qk"
-    leaves = [tensors[name].requires_grad_() for name in names]
-    weights, score = tensors["weights"], SCORES[job["score"]](job, tensors)
+    is_whole = job["part"] == "whole"
+    names = "qkv" if is_whole else "qk"
+
+    def arrange(tensor: torch.Tensor) -> torch.Tensor:
+        heads = swap_heads(tensor)
+        return heads if job["variant"] in INTERLEAVED_HEADS else heads.contiguous()
+
+    leaves = [arrange(tensors.pop(name)).requires_grad_() for name in names]
+    weights = tensors.pop("weights")
+    # The weights of scores are [batch, heads, length, length] already.
+    weights = arrange(weights) if is_whole else weights
+    score = SCORES[job["score"]](job, tensors)
     attention = choose(job["variant"], job["part"], job["score"])
     on_gpu = device.type == "cuda"
 
@@ -273,16 +277,21 @@ def measure(job: Job) -> dict[str, object]:
         if on_gpu:
             torch.cuda.synchronize(device)
 
-    def clear() -> None:
-        for leaf in leaves:
-            leaf.grad = None
+    def backward(o: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return torch.autograd.grad(o, leaves, weights)
 
-    def timed(function: Callable) -> tuple[float, torch.Tensor | None]:
+    def timed(function: Callable) -> float:
+        if not on_gpu:
+            begin = time.perf_counter()
+            function()
+            return 1e3 * (time.perf_counter() - begin)
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         synchronize()
-        start = time.perf_counter()
-        result = function()
-        synchronize()
-        return 1e3 * (time.perf_counter() - start), result
+        start.record()
+        function()
+        end.record()
+        end.synchronize()
+        return start.elapsed_time(end)
 
     def memory(peak: bool) -> float | None:
         if not on_gpu:
@@ -294,19 +303,20 @@ def measure(job: Job) -> dict[str, object]:
         if on_gpu:
             torch.cuda.reset_peak_memory_stats(device)
 
-    answer: dict[str, object] = {"torch": torch.__version__}
+    answer: dict[str, object] = {"torch": torch.__version__, "clock": "event" if on_gpu else "host"}
     start = time.perf_counter()
     try:
         o = attention(*leaves, score)
-        o.backward(weights)
+        gradients = backward(o)
     except NotImplementedError as error:
         raise UnsupportedError(f"{job['variant']}: {error}") from error
     synchronize()
     answer["first_call_s"] = time.perf_counter() - start
-    values = {"o": o.detach(), **{name: leaf.grad for name, leaf in zip(names, leaves, strict=True)}}
+    o = o.detach()
+    values = {"o": swap_heads(o) if is_whole else o}
+    values |= {name: swap_heads(gradient) for name, gradient in zip(names, gradients, strict=True)}
     save_file({name: value.float().contiguous().cpu() for name, value in values.items()}, job["values"])
-    del o, values
-    clear()
+    del o, gradients, values
 
     reset_peak()
     with torch.no_grad():
@@ -315,25 +325,20 @@ def measure(job: Job) -> dict[str, object]:
     reset_peak()
     o = attention(*leaves, score)
     answer["before_backward_mib"] = memory(peak=False)
-    o.backward(weights)
+    gradients = backward(o)
     answer["backward_peak_mib"] = memory(peak=True)
-    del o
-    clear()
+    del o, gradients
 
-    forward, backward = [], []
-    for step in range(job["warmup"] + job["steps"]):
+    forward_ms, backward_ms = [], []
+    for _ in range(job["warmup"] + job["steps"]):
         with torch.no_grad():
-            seconds, _ = timed(lambda: attention(*leaves, score))
-        if step >= job["warmup"]:
-            forward.append(seconds)
-    for step in range(job["warmup"] + job["steps"]):
+            forward_ms.append(timed(lambda: attention(*leaves, score)))
+    for _ in range(job["warmup"] + job["steps"]):
         o = attention(*leaves, score)
-        seconds, _ = timed(lambda o=o: o.backward(weights))
-        if step >= job["warmup"]:
-            backward.append(seconds)
+        backward_ms.append(timed(lambda o=o: backward(o)))
         del o
-        clear()
-    return answer | {"forward_ms": forward, "backward_ms": backward, "threads": torch.get_num_threads()}
+    times = {"forward_ms": forward_ms[job["warmup"] :], "backward_ms": backward_ms[job["warmup"] :]}
+    return answer | times | {"threads": torch.get_num_threads()}
 
 
 if __name__ == "__main__":

@@ -48,6 +48,26 @@ TEST(AttentionReportTest, TheWidestDefaultTableFits) {
   EXPECT_LE(getWidestLine(print(makeAttentionReport(rows, {}), Format::Table)), 120);
 }
 
+TEST(AttentionReportTest, RatiosCompareTimesByOneClock) {
+  std::vector<AttentionRow> rows = {makeRow({1, 1, 64, 64, false, ComputeType::FP32}, Fusion::All)};
+  AttentionMeasurement &measurement = rows.front().measurement;
+  measurement.forward = {{4, 4, 4}, {2, 2, 2}};
+  measurement.loss = {{5, 5, 5}, {3, 3, 3}};
+  measurement.both = {{15, 15, 15}, {7, 7, 7}};
+  measurement.peers.resize(2);
+  measurement.peers.back().isByEvents = true;
+  for (AttentionPeerMeasurement &peer : measurement.peers)
+    peer.forwardMilliseconds = peer.backwardMilliseconds = {20, 20, 20};
+  llvm::json::Value report = llvm::cantFail(llvm::json::parse(print(makeAttentionReport(rows, {}), Format::JSON)));
+  const llvm::json::Object &row = *report.getAsObject()->getArray("results")->front().getAsObject();
+  EXPECT_EQ(row.getString("torch_naive_clock"), "host");
+  EXPECT_EQ(row.getNumber("torch_naive_forward_ratio"), 5);
+  EXPECT_EQ(row.getNumber("torch_naive_backward_ratio"), 2);
+  EXPECT_EQ(row.getString("torch_compiled_clock"), "event");
+  EXPECT_EQ(row.getNumber("torch_compiled_forward_ratio"), 10);
+  EXPECT_EQ(row.getNumber("torch_compiled_backward_ratio"), 5);
+}
+
 TEST(AttentionReportTest, ATableOfScoreFunctionsFits) {
   std::vector<AttentionRow> rows;
   for (ComputeType type : {ComputeType::FP32, ComputeType::BF16})

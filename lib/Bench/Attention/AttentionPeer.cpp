@@ -111,6 +111,7 @@ absl::StatusOr<AttentionPeer::Answer> AttentionPeer::askVariant(llvm::StringRef 
     measurement.status = process->fail(absl::DataLossError("its answer has no forward_ms or backward_ms"));
     return result;
   }
+  measurement.isByEvents = answer->getString("clock") == "event";
   measurement.beforeBackwardMiB = answer->getNumber("before_backward_mib");
   measurement.forwardPeakMiB = answer->getNumber("forward_peak_mib");
   measurement.backwardPeakMiB = answer->getNumber("backward_peak_mib");

@@ -307,15 +307,29 @@ static void appendSteps(Columns &columns) {
   add("forward and backward steps (ms)", kBothStepsKey, &AttentionMeasurement::both);
 }
 
-/// Returns PyTorch's median over ours. The backward pass has no ratio if our memory did not suffice for it.
+/// Returns our times by the clock of the peer's times.
+static const std::vector<double> &getTimesLike(const AttentionPeerMeasurement &peer, const StepTimes &ours) {
+  return peer.isByEvents ? ours.device : ours.host;
+}
+
+/// Returns PyTorch's median over ours, by the same clock. The backward pass has no ratio if our memory did not suffice
+/// for it.
 static std::optional<Ranged> getForwardRatio(const AttentionRow &row, const AttentionPeerMeasurement &peer) {
-  return divide(getRangedMedian(peer.forwardMilliseconds), getRangedMedian(row.measurement.forward.host));
+  const std::vector<double> &ours = getTimesLike(peer, row.measurement.forward);
+  return ours.empty() ? std::nullopt
+                      : std::optional(divide(getRangedMedian(peer.forwardMilliseconds), getRangedMedian(ours)));
 }
 
 static std::optional<Ranged> getBackwardRatio(const AttentionRow &row, const AttentionPeerMeasurement &peer) {
-  std::optional<BackwardTimes> ours = getBackward(row.measurement);
-  return ours ? std::optional(divide(getRangedMedian(peer.backwardMilliseconds), ours->median)) : std::nullopt;
+  const std::vector<double> &both = getTimesLike(peer, row.measurement.both);
+  if (both.empty() || !getBackward(row.measurement))
+    return std::nullopt;
+  BackwardTimes ours = subtract(both, getTimesLike(peer, row.measurement.loss));
+  return divide(getRangedMedian(peer.backwardMilliseconds), ours.median);
 }
+
+/// Returns the name of the clock of the peer's times, and of ours in the ratios.
+static llvm::StringRef getClock(const AttentionPeerMeasurement &peer) { return peer.isByEvents ? "event" : "host"; }
 
 /// Appends the columns of one variant of PyTorch. Where values disagree, the ratios are "mismatch".
 static void appendPeer(Columns &columns, const std::string &variant) {
@@ -362,6 +376,9 @@ static void appendPeer(Columns &columns, const std::string &variant) {
     return Cell::number(computeStatistics(peer.backwardMilliseconds).median, 3);
   });
   addRatio("_backward_ratio", getBackwardRatio);
+  add(
+      variant + " clock", "_clock", [](const AttentionRow &, const Peer &peer) { return Cell::data(getClock(peer)); },
+      Show::Data);
   add(
       variant + " forward TFLOP/s", "_forward_tflops",
       [](const AttentionRow &row, const Peer &peer) {

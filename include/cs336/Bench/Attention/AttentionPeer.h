@@ -24,6 +24,8 @@ struct AttentionPeerMeasurement {
   /// failed.
   absl::Status status;
   std::vector<double> forwardMilliseconds, backwardMilliseconds;
+  /// True if these times are between events in the GPU's stream, false if they are by the host's clock.
+  bool isByEvents = false;
   /// The memory that PyTorch's allocator reports, on a GPU.
   std::optional<double> beforeBackwardMiB, forwardPeakMiB, backwardPeakMiB;
   /// ‖ours − theirs‖ / ‖theirs‖ of the output, and the largest such difference of the three gradients.
