@@ -50,10 +50,12 @@ ModelCommand::ModelCommand()
       seed("seed", cl::desc("Seed of parameters and tokens (default 0)"), cl::value_desc("number"), cl::init(0),
            cl::cat(category), cl::sub(subcommand)),
       memoryLimit("Maximum memory of a model, e.g. 40GiB; a cell that needs more is 'OOM'", category, subcommand),
-      peer(kVariants,
-           "Compare with PyTorch on the same parameters and tokens: torch, or torch:VARIANT,... with variants eager "
-           "(default), primitive, sdpa, compile, graphs, graphs-cudnn. With --ladder, beside the rungs in --dtype",
-           category, subcommand),
+      peer(
+          kVariants,
+          "Compare with PyTorch on the same parameters and tokens: torch, or torch:VARIANT,... with variants eager "
+          "(default), primitive, sdpa, compile, graphs, graphs-cudnn, graphs-bf16w. With --ladder, beside the rungs in "
+          "--dtype",
+          category, subcommand),
       perStep("per-step", cl::desc("Show the time of every step"), cl::cat(category), cl::sub(subcommand)),
       profile(category, subcommand), timeline(category, subcommand),
       memoryTables("memory-tables",
