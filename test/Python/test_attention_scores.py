@@ -14,7 +14,7 @@ from typing import Any
 import cs336
 import numpy as np
 import pytest
-from attention_scores import CASES, HIDDEN_TILES, Attention, Scores, lengths
+from attention_scores import CASES, HIDDEN_TILES, Attention, Scores, bias_table, lengths
 from comparison import assert_close, assert_gradients_close
 from device import DEVICE, compile_program, open_session
 from dialect_program import Program
@@ -122,6 +122,42 @@ def test_no_scores_are_stored(name: str) -> None:
     planned = str(cs336.parse(program.text("forward_backward")).run_passes("cs336-pipeline{fusion=flash}"))
     assert "exec.entry" in planned
     assert re.findall(rf"memref<(?:\d+x)*{case.queries}x{case.keys}x", planned) == []
+
+
+def in_blocks(number: int) -> str:
+    """Return the pass with blocks of this many bytes."""
+    return f"func.func(cs336-flash-attention{{table-block-bytes={number}}})"
+
+
+@pytest.mark.parametrize("parts", [3, 7, 50])
+@pytest.mark.parametrize(
+    "name", ["linear-bias", "linear-bias-causal-grouped", "bias-table", "whole-bias", "one-query-cached", "everything"]
+)
+def test_gradients_of_tables_in_blocks(name: str, parts: int) -> None:
+    case = BY_NAME[name]
+    program = case.program()
+    number = 4 * case.batch * case.heads * case.queries * case.keys // parts
+    text = str(cs336.parse(program.text("forward_backward")).run_passes(in_blocks(number)))
+    first, second = run(program, text), run(program, text)
+    gradients = program.gradients()
+    assert_gradients_close({n: first[n] for n in gradients}, gradients, 1e-4)
+    assert all(first[name].tobytes() == second[name].tobytes() for name in gradients)
+
+
+def test_blocks_bound_the_memory_of_gradients_of_tables() -> None:
+    program = Attention("long", 1, 512, 512, 2, 2, 16, (bias_table(9),)).program()
+    size = 4 * 2 * 512 * 512
+
+    def plan(number: int) -> str:
+        passes = f"{in_blocks(number)},cs336-pipeline{{fusion=flash}}"
+        return str(cs336.parse(program.text("forward_backward")).run_passes(passes))
+
+    def arena(planned: str) -> int:
+        return sum(map(int, re.findall(r"arena_bytes = (\d+)", planned)))
+
+    whole, blocks = plan(size), plan(size // 16)
+    assert arena(whole) > size and re.search(r"memref<(?:\d+x)*512x512x", whole)
+    assert arena(blocks) < size / 2 and not re.search(r"memref<(?:\d+x)*512x512x", blocks)
 
 
 @pytest.mark.parametrize(

@@ -204,3 +204,19 @@ func.func @tables_without_function(%q: tensor<1x5x4x8xf32>, %t: tensor<f32>) {
   %o, %lse = "cs336.attention"(%q, %q, %q, %t) ({}) {scale = 1.0 : f64} : (tensor<1x5x4x8xf32>, tensor<1x5x4x8xf32>, tensor<1x5x4x8xf32>, tensor<f32>) -> (tensor<1x5x4x8xf32>, tensor<1x4x5xf32>)
   return
 }
+
+// -----
+
+func.func @table_block_bytes(%q: tensor<1x5x1x8xf32>) {
+  // expected-error@+1 {{attribute 'cs336.table_block_bytes' is 0 : i64, must be an i64 of at least 1}}
+  %o, %lse = cs336.attention %q, %q, %q {scale = 1.0 : f64, cs336.table_block_bytes = 0 : i64} : tensor<1x5x1x8xf32>, tensor<1x5x1x8xf32> -> tensor<1x1x5xf32>
+  return
+}
+
+// -----
+
+func.func @table_block_bytes_elsewhere(%q: tensor<5xf32>) {
+  // expected-error@+1 {{attribute 'cs336.table_block_bytes' is for cs336.attention only}}
+  %e = cs336.exp %q {cs336.table_block_bytes = 1 : i64} : tensor<5xf32>
+  return
+}

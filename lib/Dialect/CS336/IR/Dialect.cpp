@@ -11,6 +11,7 @@
 #include "cs336/Dialect/CS336/IR/IntegerRanges.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/IR/Sizes.h"
+#include "cs336/Dialect/CS336/IR/TableBlocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -42,8 +43,20 @@ Operation *CS336Dialect::materializeConstant(OpBuilder &builder, Attribute value
   return ConstantOp::create(builder, loc, type, elements);
 }
 
+static LogicalResult verifyTableBlockBytes(Operation *op, Attribute value) {
+  StringRef name = kTableBlockBytesAttr;
+  auto bytes = dyn_cast<IntegerAttr>(value);
+  if (!bytes || !bytes.getType().isSignlessInteger(64) || bytes.getInt() < 1)
+    return op->emitOpError() << "attribute '" << name << "' is " << value << ", must be an i64 of at least 1";
+  if (!isa<AttentionOp>(op))
+    return op->emitOpError() << "attribute '" << name << "' is for cs336.attention only";
+  return success();
+}
+
 LogicalResult CS336Dialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
+  if (name == kTableBlockBytesAttr)
+    return verifyTableBlockBytes(op, attribute.getValue());
   if (name == kModeAttr) {
     if (!isa<ModeAttr>(attribute.getValue()))
       return op->emitOpError() << "attribute '" << name << "' must be #cs336.mode";

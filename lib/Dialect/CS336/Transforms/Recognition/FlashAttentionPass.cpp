@@ -10,6 +10,7 @@
 #include "HeadLayout.h"
 #include "ScoreMover.h"
 #include "cs336/Dialect/CS336/IR/ScoreDistances.h"
+#include "cs336/Dialect/CS336/IR/TableBlocks.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "cs336/Statistics/RemarkOptions.h"
@@ -24,6 +25,7 @@ using namespace cs336;
 
 namespace {
 struct FlashAttentionPass : cs336::impl::FlashAttentionPassBase<FlashAttentionPass>, CountingPass {
+  using FlashAttentionPassBase::FlashAttentionPassBase;
   void runOnOperation() override;
 
 private:
@@ -77,6 +79,8 @@ void FlashAttentionPass::fuse(AttentionMatch &match) {
   attention.setPrecision(getPrecision(match));
   attention.getTablesMutable().assign(tables);
   attention.getScore().takeBody(function);
+  if (tableBlockBytes != kDefaultTableBlockBytes && !tables.empty())
+    attention->setAttr(kTableBlockBytesAttr, builder.getI64IntegerAttr(tableBlockBytes));
   Value result = layout.getMatmulResult(attention.getOutput());
   match.values.getResult().replaceAllUsesWith(result);
   // Merging heads cancels the operations that move the output's axes back.
@@ -103,6 +107,11 @@ void FlashAttentionPass::fuse(AttentionMatch &match) {
 }
 
 void FlashAttentionPass::runOnOperation() {
+  if (tableBlockBytes < 1) {
+    getOperation().emitError() << "option table-block-bytes of cs336-flash-attention is " << tableBlockBytes.getValue()
+                               << ", must be at least 1";
+    return signalPassFailure();
+  }
   // Fusing erases operations, but not those that end other candidates.
   SmallVector<Operation *> ends;
   getOperation().walk([&](Operation *op) {

@@ -100,9 +100,15 @@ def FlashAttentionPass : Pass<"cs336-flash-attention", "::mlir::func::FuncOp"> {
     }
     ```
 
+    The kernels do not compute gradients of tables, such as those of a trained bias: the adjoint builds them from blocks
+    of scores. `table-block-bytes` is the largest size of a block of float32 or float64 scores. The step holds about four
+    tensors of this size. If the value is not the default, the attention has the attribute `cs336.table_block_bytes`.
+
     Counts `num-fused`, attentions fused; `num-causal`, how many of them are causal; `num-score-functions`, how many have
     a score function; `num-refused`, candidates that were not fused.
   }];
+  let options = [Option<"tableBlockBytes", "table-block-bytes", "int64_t", "int64_t(128) << 20",
+                        "Most bytes of the scores of a block in the gradient of a table (default: 134217728)">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
