@@ -174,11 +174,9 @@ LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions
     // Runs before workspaces are added, because a batch has a single workspace.
     manager.addPass(createBatchLaunchesPass());
     // Runs before workspaces are added, because their sizes depend on the schedules.
-    if (!options.tunedSchedules.empty()) {
-      SelectSchedulesPassOptions selection;
-      selection.tuned = options.tunedSchedules;
-      manager.addPass(createSelectSchedulesPass(std::move(selection)));
-    }
+    SelectSchedulesPassOptions selection;
+    selection.tuned = options.tunedSchedules;
+    manager.addPass(createSelectSchedulesPass(std::move(selection)));
     manager.addPass(createAddWorkspacesPass());
   }
   uint64_t alignment = isCUDA ? kCUDAAlignment : kCPUAlignment;

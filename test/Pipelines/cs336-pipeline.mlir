@@ -19,6 +19,8 @@
 // CHECK: exec.launch
 // CHECK-SAME: outs(%[[Y]]
 
+// Planned kernels show their schedules.
+// CUDA: exec.kernel {{.*}} attributes {exec.schedules = {portable = [{schedule = "{{[a-z_]+}}"}]}}
 // CUDA: exec.entry @forward mode<forward> arena_bytes = {{[0-9]+}} alignment = 256 {
 // CUDA: exec.gemm {{.*}} workspace(
 

@@ -146,7 +146,7 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                                llvm::cl::init(true)};
   Option<std::string> tunedSchedules{
       *this, "tuned-schedules",
-      llvm::cl::desc("File of tuned schedules for --cuda-select-schedules, which then runs. Requires the target cuda"),
+      llvm::cl::desc("File of tuned schedules for --cuda-select-schedules (default: none). Requires the target cuda"),
       llvm::cl::init("")};
 
   // In the order of the pipeline, whose sections in Pipelines.cpp they are named after.

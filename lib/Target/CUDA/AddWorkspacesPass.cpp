@@ -52,18 +52,12 @@ LogicalResult AddWorkspacesPass::addWorkspaces() {
   if (gemmBytes < 0 || gemmBytes % sizeof(float) != 0)
     return module.emitError() << "gemm-bytes must be a multiple of 4 that is not negative, is " << gemmBytes.getValue();
 
-  FailureOr<std::vector<std::string>> architectures = cuda::getArchitectures(module);
-  if (failed(architectures))
+  FailureOr<llvm::StringMap<int64_t>> bytesOfKernel = computeWorkspaceBytes(module);
+  if (failed(bytesOfKernel))
     return failure();
-  FailureOr<std::vector<cuda::CUDAKernel>> kernels = emitCUDAKernels(module, *architectures);
-  if (failed(kernels))
-    return failure();
-  llvm::StringMap<int64_t> bytesOfKernel;
-  for (const cuda::CUDAKernel &kernel : *kernels)
-    bytesOfKernel[kernel.name] = kernel.getWorkspaceBytes();
 
   module.walk([&](exec::LaunchOp launch) {
-    int64_t bytes = bytesOfKernel.lookup(launch.getKernel());
+    int64_t bytes = bytesOfKernel->lookup(launch.getKernel());
     if (bytes == 0 || launch.getWorkspace())
       return;
     launch.getWorkspaceMutable().assign(allocate(launch, bytes));

@@ -8,6 +8,7 @@
 #include "cs336/Target/CUDA/CUDATarget.h"
 
 #include "KernelDump.h"
+#include "KernelEmitter.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Target/CUDA/EmitCUDA.h"
 #include "cs336/Target/NVRTC/CubinCache.h"
@@ -96,13 +97,8 @@ LogicalResult KernelCompiler::run(MutableArrayRef<Job> jobs, Location loc, Timin
   SmallVector<Job *> misses(llvm::make_pointer_range(missing));
   TimingScope scope = timing.nest(
       StringRef("NVRTC: " + std::to_string(misses.size()) + " of " + std::to_string(jobs.size()) + " cubins"));
-  ParallelDiagnosticHandler diagnostics(context);
-  LogicalResult isCompiled = failableParallelForEachN(context, 0, misses.size(), [&](size_t index) {
-    diagnostics.setOrderIDForThread(index);
-    LogicalResult result = compile(*misses[index], scope);
-    diagnostics.eraseOrderIDForThread();
-    return result;
-  });
+  LogicalResult isCompiled =
+      forEachInParallel(context, misses.size(), [&](size_t index) { return compile(*misses[index], scope); });
   if (!storeError.empty())
     emitWarning(loc) << "compiled kernels are not kept for the next run: " << storeError;
   if (cache && !misses.empty() && storeError.empty())

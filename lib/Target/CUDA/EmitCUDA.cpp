@@ -8,7 +8,6 @@
 #include "cs336/Target/CUDA/EmitCUDA.h"
 
 #include "KernelEmitter.h"
-#include "mlir/IR/Threading.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -64,28 +63,6 @@ static FailureOr<CUDAImplementation> emitUnit(const KernelEmitter &emitter, exec
   return CUDAImplementation{{}, std::move(unit), text->grids, text->workspaceBytes, text->schedules};
 }
 
-namespace {
-/// The architectures of one description, and the texts for them.
-struct TargetEmitter {
-  SmallVector<std::string> architectures;
-  KernelEmitter emitter;
-};
-} // namespace
-
-/// Returns the descriptions of the architectures, in order; one without architectures if there are none.
-static std::vector<TargetEmitter> createEmitters(ModuleOp module, ArrayRef<std::string> architectures) {
-  llvm::MapVector<const TargetDescription *, SmallVector<std::string>> architecturesOf;
-  for (const std::string &architecture : architectures)
-    if (auto &names = architecturesOf[&getTarget(architecture)]; !llvm::is_contained(names, architecture))
-      names.push_back(architecture);
-  if (architectures.empty())
-    architecturesOf[&portableTarget] = {};
-  std::vector<TargetEmitter> emitters;
-  for (auto &[target, names] : architecturesOf)
-    emitters.push_back({names, KernelEmitter(module, *target)});
-  return emitters;
-}
-
 /// Emits the kernel for all targets. Targets with one text share an implementation.
 static FailureOr<CUDAKernel> emitKernel(ArrayRef<TargetEmitter> emitters, exec::KernelOp kernel) {
   CUDAKernel result{kernel.getSymName().str(), {}, {}, kernel.getLoc()};
@@ -111,18 +88,17 @@ int64_t CUDAKernel::getWorkspaceBytes() const {
   return bytes;
 }
 
+static SmallVector<exec::KernelOp> findLaunched(ModuleOp module, const KernelEmitter &emitter) {
+  return llvm::filter_to_vector(module.getOps<exec::KernelOp>(),
+                                [&](exec::KernelOp kernel) { return emitter.isLaunched(kernel); });
+}
+
 FailureOr<std::vector<CUDAKernel>> cs336::emitCUDAKernels(ModuleOp module, ArrayRef<std::string> architectures) {
   std::vector<TargetEmitter> emitters = createEmitters(module, architectures);
-  auto launched = llvm::make_filter_range(module.getOps<exec::KernelOp>(), [&](exec::KernelOp kernel) {
-    return emitters.front().emitter.isLaunched(kernel);
-  });
-  SmallVector<exec::KernelOp> sources(launched);
+  SmallVector<exec::KernelOp> sources = findLaunched(module, emitters.front().emitter);
   std::vector<std::optional<CUDAKernel>> emitted(sources.size());
-  ParallelDiagnosticHandler diagnostics(module.getContext());
-  LogicalResult areEmitted = failableParallelForEachN(module.getContext(), 0, sources.size(), [&](size_t index) {
-    diagnostics.setOrderIDForThread(index);
+  LogicalResult areEmitted = forEachInParallel(module.getContext(), sources.size(), [&](size_t index) {
     FailureOr<CUDAKernel> kernel = emitKernel(emitters, sources[index]);
-    diagnostics.eraseOrderIDForThread();
     if (succeeded(kernel))
       emitted[index] = std::move(*kernel);
     return failure(failed(kernel));
@@ -133,4 +109,31 @@ FailureOr<std::vector<CUDAKernel>> cs336::emitCUDAKernels(ModuleOp module, Array
   for (std::optional<CUDAKernel> &kernel : emitted)
     kernels.push_back(std::move(*kernel));
   return kernels;
+}
+
+FailureOr<llvm::StringMap<int64_t>> cs336::computeWorkspaceBytes(ModuleOp module) {
+  FailureOr<std::vector<std::string>> architectures = getArchitectures(module);
+  if (failed(architectures))
+    return failure();
+  std::vector<TargetEmitter> emitters = createEmitters(module, *architectures);
+  SmallVector<exec::KernelOp> kernels = findLaunched(module, emitters.front().emitter);
+  std::vector<int64_t> bytes(kernels.size());
+  LogicalResult areKnown = forEachInParallel(module.getContext(), kernels.size(), [&](size_t index) -> LogicalResult {
+    for (const TargetEmitter &target : emitters) {
+      std::string whyNot;
+      FailureOr<ScheduledParts> scheduled = target.emitter.schedule(kernels[index], whyNot);
+      if (failed(scheduled))
+        return failure();
+      if (scheduled->parts.empty())
+        return emitRefusal(kernels[index], whyNot);
+      bytes[index] = std::max(bytes[index], scheduled->getWorkspaceBytes());
+    }
+    return success();
+  });
+  if (failed(areKnown))
+    return failure();
+  llvm::StringMap<int64_t> bytesOfKernel;
+  for (auto [kernel, each] : llvm::zip_equal(kernels, bytes))
+    bytesOfKernel[kernel.getSymName()] = each;
+  return bytesOfKernel;
 }

@@ -11,6 +11,7 @@
 #include "FunctionName.h"
 #include "OutputBoxes.h"
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
+#include "mlir/IR/Threading.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -258,15 +259,24 @@ FailureOr<SmallVector<ScheduledPart>> KernelEmitter::scheduleParts(const DeviceK
   return parts;
 }
 
-/// Returns the schedules and parameters that were chosen.
-static ScheduleSelection describeParts(ArrayRef<ScheduledPart> parts) {
+int64_t ScheduledParts::getWorkspaceBytes() const {
+  int64_t bytes = 0;
+  for (const ScheduledPart &part : parts)
+    bytes = std::max(bytes, part.kernel->getWorkspaceBytes());
+  return bytes;
+}
+
+ScheduleSelection ScheduledParts::getSelection() const {
   ScheduleSelection selection;
   for (const ScheduledPart &part : parts)
     selection.push_back({part.schedule.str(), part.kernel->getParameters()});
   return selection;
 }
 
-FailureOr<ScheduleSelection> KernelEmitter::select(exec::KernelOp kernel, std::string &whyNot) const {
+FailureOr<ScheduledParts> KernelEmitter::schedule(exec::KernelOp kernel, std::string &whyNot) const {
+  if (!isFunctionName(kernel.getSymName()))
+    return kernel.emitError(
+        "has a name that no CUDA function can have: use letters, digits and underscores, and no keyword of C++");
   OwningOpRef<ModuleOp> linalgForm = ModuleOp::create(kernel.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(linalgForm->getBody());
   FailureOr<DeviceKernel> form = readKernel(kernel, builder);
@@ -275,7 +285,7 @@ FailureOr<ScheduleSelection> KernelEmitter::select(exec::KernelOp kernel, std::s
   FailureOr<SmallVector<ScheduledPart>> parts = scheduleParts(*form, whyNot);
   if (failed(parts))
     return failure();
-  return describeParts(*parts);
+  return ScheduledParts{std::move(linalgForm), *std::move(form), *std::move(parts)};
 }
 
 FailureOr<TunableKernel> KernelEmitter::listCandidates(exec::KernelOp kernel) const {
@@ -298,32 +308,45 @@ FailureOr<TunableKernel> KernelEmitter::listCandidates(exec::KernelOp kernel) co
 }
 
 FailureOr<KernelText> KernelEmitter::emit(exec::KernelOp kernel, std::string &whyNot) const {
-  if (!isFunctionName(kernel.getSymName()))
-    return kernel.emitError(
-        "has a name that no CUDA function can have: use letters, digits and underscores, and no keyword of C++");
-  // Contains the kernel's linalg form while the text is written.
-  OwningOpRef<ModuleOp> linalgForm = ModuleOp::create(kernel.getLoc());
-  OpBuilder builder = OpBuilder::atBlockEnd(linalgForm->getBody());
-  FailureOr<DeviceKernel> form = readKernel(kernel, builder);
-  if (failed(form))
-    return failure();
-
-  KernelText text;
-  FailureOr<SmallVector<ScheduledPart>> scheduled = scheduleParts(*form, whyNot);
+  FailureOr<ScheduledParts> scheduled = schedule(kernel, whyNot);
   if (failed(scheduled))
     return failure();
-  ArrayRef<ScheduledPart> parts = *scheduled;
-  if (parts.empty())
-    return KernelText();
-  text.alignments = form->alignments;
-  text.schedules = describeParts(parts);
-  for (const ScheduledPart &part : parts) {
+  KernelText text;
+  if (scheduled->parts.empty())
+    return text;
+  text.alignments = scheduled->form.alignments;
+  text.schedules = scheduled->getSelection();
+  text.workspaceBytes = scheduled->getWorkspaceBytes();
+  for (const ScheduledPart &part : scheduled->parts) {
     part.kernel->collectDeviceSources(text.sources);
     llvm::append_range(text.grids, part.kernel->getFunctions());
-    text.workspaceBytes = std::max(text.workspaceBytes, part.kernel->getWorkspaceBytes());
   }
   llvm::raw_string_ostream os(text.functions);
-  emitComment(kernel, *form, parts, text, os);
-  llvm::interleave(parts, os, [&](const ScheduledPart &part) { part.kernel->emit(os); }, "\n");
+  emitComment(kernel, scheduled->form, scheduled->parts, text, os);
+  llvm::interleave(scheduled->parts, os, [&](const ScheduledPart &part) { part.kernel->emit(os); }, "\n");
   return text;
+}
+
+std::vector<TargetEmitter> cuda::createEmitters(ModuleOp module, ArrayRef<std::string> architectures) {
+  llvm::MapVector<const TargetDescription *, SmallVector<std::string>> architecturesOf;
+  for (const std::string &architecture : architectures)
+    if (auto &names = architecturesOf[&getTarget(architecture)]; !llvm::is_contained(names, architecture))
+      names.push_back(architecture);
+  if (architectures.empty())
+    architecturesOf[&portableTarget] = {};
+  std::vector<TargetEmitter> emitters;
+  for (auto &[target, names] : architecturesOf)
+    emitters.push_back({names, KernelEmitter(module, *target)});
+  return emitters;
+}
+
+LogicalResult cuda::forEachInParallel(MLIRContext *context, size_t count,
+                                      function_ref<LogicalResult(size_t)> function) {
+  ParallelDiagnosticHandler diagnostics(context);
+  return failableParallelForEachN(context, 0, count, [&](size_t index) {
+    diagnostics.setOrderIDForThread(index);
+    LogicalResult result = function(index);
+    diagnostics.eraseOrderIDForThread();
+    return result;
+  });
 }

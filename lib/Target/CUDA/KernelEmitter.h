@@ -15,6 +15,8 @@
 #include "cs336/Target/CUDA/TunableKernels.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <vector>
+
 namespace cs336::cuda {
 
 /// The text of one kernel, without the files of runtime/kernels that it uses.
@@ -23,7 +25,6 @@ struct KernelText {
   DeviceSources sources;
   /// The functions of a launch; empty if no schedule accepts the kernel.
   llvm::SmallVector<KernelFunction> grids;
-  /// The parts of a kernel run one after the other, so they share the workspace.
   int64_t workspaceBytes = 0;
   /// The fields are as in DeviceKernel.
   llvm::SmallVector<int64_t> alignments;
@@ -34,6 +35,19 @@ struct KernelText {
 struct ScheduledPart {
   llvm::StringRef schedule;
   std::unique_ptr<ScheduledKernel> kernel;
+};
+
+/// The schedules of a kernel's parts, and the linalg form to which they refer. Without parts if no schedule accepts
+/// one.
+struct ScheduledParts {
+  mlir::OwningOpRef<mlir::ModuleOp> linalgForm;
+  DeviceKernel form;
+  llvm::SmallVector<ScheduledPart> parts;
+
+  /// Returns the bytes of a launch's workspace, which the parts share because they run one after the other.
+  int64_t getWorkspaceBytes() const;
+  /// Returns the schedules of the parts with the parameters that were chosen.
+  ScheduleSelection getSelection() const;
 };
 
 /// A reason for which schedules reject a kernel, and the names of these schedules.
@@ -53,12 +67,14 @@ public:
   /// Thread-safe.
   mlir::FailureOr<KernelText> emit(exec::KernelOp kernel, std::string &whyNot) const;
 
-  /// Returns the schedules of a kernel's parts, or nothing if no schedule accepts a part; `whyNot` is then the reason.
-  mlir::FailureOr<ScheduleSelection> select(exec::KernelOp kernel, std::string &whyNot) const;
+  /// Returns the parts into which the kernel is split, by the kernel's selection for the target if it has one, without
+  /// their text. Without parts if no schedule accepts one; `whyNot` is then the reason. Thread-safe.
+  mlir::FailureOr<ScheduledParts> schedule(exec::KernelOp kernel, std::string &whyNot) const;
 
   /// Returns the kernel with its problem and its candidates; without candidates if it is not tuned.
   mlir::FailureOr<TunableKernel> listCandidates(exec::KernelOp kernel) const;
 
+  const TargetDescription &getDescription() const { return target; }
   bool isLaunched(exec::KernelOp kernel) const { return launches.contains(kernel.getSymName()); }
 
 private:
@@ -82,6 +98,20 @@ private:
   llvm::SmallVector<std::unique_ptr<KernelSchedule>> schedules;
   llvm::StringMap<llvm::SmallVector<exec::LaunchOp>> launches;
 };
+
+/// Architectures with one description, and the emitter of kernels for them.
+struct TargetEmitter {
+  llvm::SmallVector<std::string> architectures;
+  KernelEmitter emitter;
+};
+
+/// Returns an emitter per description of these architectures, in order; one for `portableTarget` if there are none.
+std::vector<TargetEmitter> createEmitters(mlir::ModuleOp module, llvm::ArrayRef<std::string> architectures);
+
+/// Calls `function` with the numbers up to `count`, in parallel if the context allows it. Diagnostics are emitted in
+/// the order of the numbers.
+mlir::LogicalResult forEachInParallel(mlir::MLIRContext *context, size_t count,
+                                      llvm::function_ref<mlir::LogicalResult(size_t)> function);
 
 /// Emits an error for a kernel that no schedule accepts, for the reason `whyNot`.
 mlir::InFlightDiagnostic emitRefusal(exec::KernelOp kernel, llvm::StringRef whyNot);

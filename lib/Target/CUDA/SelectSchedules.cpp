@@ -16,9 +16,9 @@ using namespace cs336::cuda;
 
 static constexpr RemarkOptions remarkOptions("cuda-select-schedules");
 
-/// Writes the tuned schedule of an attention without a selection, if it has one for the target.
-static LogicalResult selectTuned(exec::KernelOp kernel, const KernelEmitter &emitter, const TargetDescription &target,
-                                 const TunedSchedules &tuned) {
+/// Writes the tuned schedule of an attention without a selection, if it has one for the emitter's target.
+static LogicalResult selectTuned(exec::KernelOp kernel, const KernelEmitter &emitter, const TunedSchedules &tuned) {
+  const TargetDescription &target = emitter.getDescription();
   FailureOr<std::optional<ScheduleSelection>> own = readSelection(kernel, target);
   if (failed(own))
     return failure();
@@ -42,28 +42,31 @@ static LogicalResult selectTuned(exec::KernelOp kernel, const KernelEmitter &emi
   return success();
 }
 
+/// Writes the schedules of a kernel without a selection, and completes the parameters of one that has it.
+static LogicalResult selectSchedule(exec::KernelOp kernel, const KernelEmitter &emitter) {
+  std::string whyNot;
+  FailureOr<ScheduledParts> scheduled = emitter.schedule(kernel, whyNot);
+  if (failed(scheduled))
+    return failure();
+  if (scheduled->parts.empty())
+    return emitRefusal(kernel, whyNot);
+  writeSelection(kernel, emitter.getDescription(), scheduled->getSelection());
+  return success();
+}
+
 LogicalResult cs336::selectSchedules(ModuleOp module, const TunedSchedules *tuned) {
   FailureOr<std::vector<std::string>> architectures = getArchitectures(module);
   if (failed(architectures))
     return failure();
-  llvm::SmallSetVector<const TargetDescription *, 4> targets;
-  for (const std::string &architecture : *architectures)
-    targets.insert(&getTarget(architecture));
-  if (targets.empty())
-    targets.insert(&portableTarget);
-  for (const TargetDescription *target : targets) {
-    KernelEmitter emitter(module, *target);
-    for (auto kernel : module.getOps<exec::KernelOp>()) {
-      if (tuned && failed(selectTuned(kernel, emitter, *target, *tuned)))
-        return failure();
-      std::string whyNot;
-      FailureOr<ScheduleSelection> selection = emitter.select(kernel, whyNot);
-      if (failed(selection))
-        return failure();
-      if (selection->empty())
-        return emitRefusal(kernel, whyNot);
-      writeSelection(kernel, *target, *selection);
-    }
+  SmallVector<exec::KernelOp> kernels(module.getOps<exec::KernelOp>());
+  for (const TargetEmitter &target : createEmitters(module, *architectures)) {
+    if (tuned)
+      for (exec::KernelOp kernel : kernels)
+        if (failed(selectTuned(kernel, target.emitter, *tuned)))
+          return failure();
+    if (failed(forEachInParallel(module.getContext(), kernels.size(),
+                                 [&](size_t index) { return selectSchedule(kernels[index], target.emitter); })))
+      return failure();
   }
   return success();
 }
@@ -76,12 +79,13 @@ FailureOr<std::vector<TunableKernel>> cuda::findTunableKernels(ModuleOp module, 
     FailureOr<std::optional<ScheduleSelection>> own = readSelection(kernel, target);
     if (failed(own))
       return failure();
-    if (*own || !emitter.isLaunched(kernel))
+    if (!emitter.isLaunched(kernel))
       continue;
     FailureOr<TunableKernel> tunable = emitter.listCandidates(kernel);
     if (failed(tunable))
       return failure();
-    if (tunable->candidates.size() > 1)
+    // Other selections are a person's choice, which timing does not replace.
+    if (tunable->candidates.size() > 1 && (!*own || **own == tunable->candidates.front()))
       tunables.push_back(*std::move(tunable));
   }
   return tunables;

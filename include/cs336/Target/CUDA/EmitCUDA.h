@@ -10,6 +10,7 @@
 
 #include "cs336/Target/CUDA/KernelSchedule.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <string>
@@ -39,6 +40,8 @@ struct SelectedSchedule {
   std::string name;
   /// The parameters of the schedule, by name; null if it has none, or if it chooses them itself.
   mlir::DictionaryAttr parameters;
+
+  bool operator==(const SelectedSchedule &other) const = default;
 };
 
 /// One schedule per part.
@@ -81,6 +84,10 @@ struct CUDAKernel {
 /// accepts a kernel.
 mlir::FailureOr<std::vector<cuda::CUDAKernel>> emitCUDAKernels(mlir::ModuleOp module,
                                                                llvm::ArrayRef<std::string> architectures);
+
+/// Returns the bytes of the workspace of every kernel that the module launches, by its symbol: enough for each
+/// architecture of the module, and 0 for none. Fails with a diagnostic if no schedule accepts a kernel.
+mlir::FailureOr<llvm::StringMap<int64_t>> computeWorkspaceBytes(mlir::ModuleOp module);
 
 /// Writes the schedules and parameters of every kernel as the attribute `exec.schedules`, for the architectures of the
 /// module (see `--cuda-select-schedules`). Kernels that have the attribute for an architecture keep it. `tuned`, if not

@@ -14,7 +14,8 @@ def AddWorkspacesPass : Pass<"exec-add-workspaces", "::mlir::ModuleOp"> {
   let summary = "Add the workspaces that launches and GEMMs need on the GPU";
   let description = [{
     Adds an `exec.alloc` as workspace to launches and GEMMs. A launch gets a workspace if the schedule of its kernel
-    passes partial results from one function to the next. The schedule determines the size. With several architectures
+    passes partial results from one function to the next. The schedule that `exec.schedules` selects determines the
+    size; without the attribute, it is the one that `--cuda-select-schedules` would select. With several architectures
     in the module's `exec.architectures`, the size is the largest of them. Every GEMM gets a workspace
     of `gemm-bytes`. Without it, cuBLASLt cannot use the algorithms that split the summed axis among blocks. The default
     is the size that cuBLAS recommends for compute capability 9.0.
@@ -126,9 +127,13 @@ def SelectSchedulesPass : Pass<"cuda-select-schedules", "::mlir::ModuleOp"> {
   let summary = "Select the schedule of each kernel and its parameters, and write them as an attribute";
   let description = [{
     Gives each `exec.kernel` the attribute `exec.schedules`: for each architecture the schedules of its parts, with
-    their parameters. A kernel has several parts if its outputs have several shapes. When CUDA text is emitted, the
-    attribute selects the schedule, so a person can read and edit the choice. Without the attribute, the same choice is
-    made as by this pass. A selection that a kernel already has is kept.
+    their parameters. A kernel has several parts if its outputs have several shapes. The attribute selects the schedule
+    when workspaces are added and when CUDA text is emitted, so a person can read and edit the choice. Without the
+    attribute, the same choice is made as by this pass. A selection that a kernel already has is kept, and gets the
+    parameters that it leaves out.
+
+    The pipeline for the target `cuda` runs the pass before `--exec-add-workspaces`. With other architectures than those
+    of the module's `exec.architectures`, a program must be planned again, because workspaces may differ.
 
     An edited parameter that the schedule does not have, or a schedule that does not accept the kernel, is an error when
     text is emitted. The error lists the legal values.

@@ -27,8 +27,9 @@ struct TunableKernel {
   llvm::SmallVector<ScheduleSelection> candidates;
 };
 
-/// Returns the launched kernels of the module that have at least two candidates for an architecture, and no selection
-/// for it yet. Fails with a diagnostic if a kernel cannot be read.
+/// Returns the launched kernels of the module that have at least two candidates for an architecture. Kernels with
+/// another selection for it than the one that is made without timing are left out. Fails with a diagnostic if a kernel
+/// cannot be read.
 mlir::FailureOr<std::vector<TunableKernel>> findTunableKernels(mlir::ModuleOp module, llvm::StringRef architecture);
 
 /// Returns a module with a copy of a launched kernel, the selection for the architecture, and an entry `forward` that
