@@ -81,6 +81,10 @@ std::string AttentionTiles::whyNone(const AttentionSizes &sizes, Type element) {
   return "";
 }
 
+// Every architecture gets tiles within the shared memory that all have, 99 KiB. With 163 or 227 KiB, large problems
+// would get tiles from earlier in the table that have never been the default for their head_dim, such as 8 warps for
+// the forward pass in float32 with a head_dim of 128. Tiles that a person or --autotune selects may use all shared
+// memory of their architecture.
 AttentionTiles AttentionTiles::choose(AttentionStage stage, const AttentionSizes &sizes, Type element,
                                       AttentionArithmetic arithmetic) {
   for (const Choice &choice : getChoices(stage, arithmetic))

@@ -45,7 +45,7 @@ public:
   /// The reason why no tiles fit, which completes the sentence "it …"; empty if some fit.
   static std::string whyNone(const AttentionSizes &sizes, mlir::Type element);
 
-  /// Returns the fastest known tile sizes that fit into shared memory, or nullopt.
+  /// Returns the fastest known tile sizes that fit into the shared memory of every architecture.
   static AttentionTiles choose(AttentionStage stage, const AttentionSizes &sizes, mlir::Type element,
                                AttentionArithmetic arithmetic);
 
