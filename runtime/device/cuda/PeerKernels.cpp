@@ -103,11 +103,15 @@ come:
 }
 )";
 
-/// Each thread copies its vectors of all ranks to places of its own in a ring of `stages` stages in shared memory, and
-/// adds those that have come. No register waits for another GPU, so a few multiprocessors keep NVLink busy.
+/// A block walks through the operands in chunks of a vector per thread. Each thread copies its vector of a chunk from
+/// all ranks to places of its own in a ring of `stages` stages in shared memory, and adds those that have come. No
+/// register waits for another GPU, so a few multiprocessors keep NVLink busy.
 ///
-/// The last vector of an operand may have fewer bytes than 16. Its threads leave the way of whole vectors, which does
-/// not look at bytes: they fill it with zeros, and store its values one by one.
+/// The threads of a block take each chunk together, also those that have no vector in it. If each went on to the next
+/// operand by itself, ptxas would still keep the operand in a register that the threads of a warp share.
+///
+/// The last vector of an operand may have fewer bytes than 16. Its thread fills it with zeros, and stores its values
+/// one by one.
 ///
 /// $0: name. $1: declarations. $2: stages. $3: neutral sums. $4: adds %word0, …, %word3. $5: rounds into these.
 /// $6: stores the first %rest bytes of these at %address.
@@ -123,11 +127,11 @@ constexpr char kReduce[] = R"(
 {
   .reg .pred %is_end, %is_next, %is_whole;
   .reg .b16 %low, %high;
-  .reg .b32 %block, %lane, %threads, %thread, %bits, %rank_bytes, %ring, %ring_end, %slot, %place, %filled, %rest;
+  .reg .b32 %block, %lane, %threads, %bits, %rank_bytes, %ring, %ring_end, %slot, %place, %filled, %rest;
   .reg .f32 %value;
-  .reg .b64 %ranks, %targets, %record_bytes, %first, %step, %left, %field, %address, %offset;
-  .reg .b64 %load_record, %load_operands, %load_vectors, %load_end, %load_index;
-  .reg .b64 %add_record, %add_operands, %add_vectors, %add_end, %add_index;
+  .reg .b64 %ranks, %targets, %record_bytes, %thread, %first, %step, %left, %field, %address, %offset, %index;
+  .reg .b64 %load_record, %load_operands, %load_bytes, %load_end, %load_chunk;
+  .reg .b64 %add_record, %add_operands, %add_bytes, %add_end, %add_chunk;
   .reg .b32 %add_slot, %word<4>;
 $1
   ld.param.u64 %address, [abandoned];
@@ -143,11 +147,11 @@ $1
   ld.param.u64 %targets, [targets];
   add.u64 %record_bytes, %ranks, %targets;
   mad.lo.u64 %record_bytes, %record_bytes, 8, 8;
-  mov.u32 %block, %ctaid.x;
-  mov.u32 %threads, %ntid.x;
   mov.u32 %lane, %tid.x;
-  mad.lo.u32 %thread, %block, %threads, %lane;
-  cvt.u64.u32 %first, %thread;
+  cvt.u64.u32 %thread, %lane;
+  mov.u32 %threads, %ntid.x;
+  mov.u32 %block, %ctaid.x;
+  mul.wide.u32 %first, %block, %threads;
   mov.u32 %block, %nctaid.x;
   mul.wide.u32 %step, %block, %threads;
 
@@ -162,55 +166,38 @@ $1
   mov.u32 %add_slot, %ring;
   mov.u32 %filled, 0;
 
-  ld.global.u64 %load_end, [%load_record];
-  shr.u64 %load_vectors, %load_end, 4;
-  add.u64 %load_end, %load_end, 15;
+  ld.global.u64 %load_bytes, [%load_record];
+  add.u64 %load_end, %load_bytes, 15;
   shr.u64 %load_end, %load_end, 4;
-  mov.u64 %load_index, %first;
+  mov.u64 %load_chunk, %first;
   mov.u64 %add_record, %load_record;
   mov.u64 %add_operands, %load_operands;
-  mov.u64 %add_vectors, %load_vectors;
+  mov.u64 %add_bytes, %load_bytes;
   mov.u64 %add_end, %load_end;
-  mov.u64 %add_index, %first;
+  mov.u64 %add_chunk, %first;
 
 load:
   setp.eq.u64 %is_end, %load_operands, 0;
   @%is_end bra loaded;
-  setp.lt.u64 %is_next, %load_index, %load_vectors;
-  @%is_next bra load_vector;
-  setp.lt.u64 %is_next, %load_index, %load_end;
-  @%is_next bra load_rest;
+  setp.lt.u64 %is_next, %load_chunk, %load_end;
+  @%is_next bra load_chunk;
   sub.u64 %load_operands, %load_operands, 1;
   setp.eq.u64 %is_end, %load_operands, 0;
   @%is_end bra loaded;
   add.u64 %load_record, %load_record, %record_bytes;
-  ld.global.u64 %load_end, [%load_record];
-  shr.u64 %load_vectors, %load_end, 4;
-  add.u64 %load_end, %load_end, 15;
+  ld.global.u64 %load_bytes, [%load_record];
+  add.u64 %load_end, %load_bytes, 15;
   shr.u64 %load_end, %load_end, 4;
-  mov.u64 %load_index, %first;
+  mov.u64 %load_chunk, %first;
   bra load;
-load_rest:
-  ld.global.u64 %left, [%load_record];
+load_chunk:
+  add.u64 %index, %load_chunk, %thread;
+  setp.ge.u64 %is_end, %index, %load_end;
+  @%is_end bra fill_next;
+  shl.b64 %offset, %index, 4;
+  sub.u64 %left, %load_bytes, %offset;
+  min.u64 %left, %left, 16;
   cvt.u32.u64 %rest, %left;
-  and.b32 %rest, %rest, 15;
-  shl.b64 %offset, %load_index, 4;
-  mov.u64 %field, %load_record;
-  mov.u64 %left, %ranks;
-  mov.u32 %place, %slot;
-load_rest_of_rank:
-  add.u64 %field, %field, 8;
-  ld.global.u64 %address, [%field];
-  cvta.to.global.u64 %address, %address;
-  add.u64 %address, %address, %offset;
-  cp.async.cg.shared.global [%place], [%address], 16, %rest;
-  add.u32 %place, %place, %rank_bytes;
-  sub.u64 %left, %left, 1;
-  setp.ne.u64 %is_next, %left, 0;
-  @%is_next bra load_rest_of_rank;
-  bra fill_next;
-load_vector:
-  shl.b64 %offset, %load_index, 4;
   mov.u64 %field, %load_record;
   mov.u64 %left, %ranks;
   mov.u32 %place, %slot;
@@ -219,13 +206,13 @@ load_rank:
   ld.global.u64 %address, [%field];
   cvta.to.global.u64 %address, %address;
   add.u64 %address, %address, %offset;
-  cp.async.cg.shared.global [%place], [%address], 16;
+  cp.async.cg.shared.global [%place], [%address], 16, %rest;
   add.u32 %place, %place, %rank_bytes;
   sub.u64 %left, %left, 1;
   setp.ne.u64 %is_next, %left, 0;
   @%is_next bra load_rank;
 fill_next:
-  add.u64 %load_index, %load_index, %step;
+  add.u64 %load_chunk, %load_chunk, %step;
   add.u32 %slot, %slot, %threads;
   setp.eq.u32 %is_end, %slot, %ring_end;
   selp.b32 %slot, %ring, %slot, %is_end;
@@ -237,23 +224,23 @@ loaded:
 
   cp.async.wait_group $2 - 1;
 add:
-  setp.lt.u64 %is_whole, %add_index, %add_vectors;
-  @%is_whole bra add_vector;
-  setp.lt.u64 %is_next, %add_index, %add_end;
-  @%is_next bra add_vector;
+  setp.lt.u64 %is_next, %add_chunk, %add_end;
+  @%is_next bra add_chunk;
   sub.u64 %add_operands, %add_operands, 1;
   setp.eq.u64 %is_end, %add_operands, 0;
   @%is_end ret;
   add.u64 %add_record, %add_record, %record_bytes;
-  ld.global.u64 %add_end, [%add_record];
-  shr.u64 %add_vectors, %add_end, 4;
-  add.u64 %add_end, %add_end, 15;
+  ld.global.u64 %add_bytes, [%add_record];
+  add.u64 %add_end, %add_bytes, 15;
   shr.u64 %add_end, %add_end, 4;
-  mov.u64 %add_index, %first;
+  mov.u64 %add_chunk, %first;
   bra add;
-add_vector:
+add_chunk:
+  add.u64 %index, %add_chunk, %thread;
+  setp.ge.u64 %is_end, %index, %add_end;
+  @%is_end bra stored;
 $3
-  shl.b64 %offset, %add_index, 4;
+  shl.b64 %offset, %index, 4;
   mov.u64 %field, %add_record;
   mov.u64 %left, %ranks;
   mov.u32 %place, %add_slot;
@@ -266,6 +253,9 @@ $4
   setp.ne.u64 %is_next, %left, 0;
   @%is_next bra add_rank;
 $5
+  sub.u64 %left, %add_bytes, %offset;
+  setp.ge.u64 %is_whole, %left, 16;
+  cvt.u32.u64 %rest, %left;
   mov.u64 %left, %targets;
   @!%is_whole bra store_rest;
 store:
@@ -277,18 +267,8 @@ store:
   sub.u64 %left, %left, 1;
   setp.ne.u64 %is_next, %left, 0;
   @%is_next bra store;
-stored:
-  add.u64 %add_index, %add_index, %step;
-  add.u32 %add_slot, %add_slot, %threads;
-  setp.eq.u32 %is_end, %add_slot, %ring_end;
-  selp.b32 %add_slot, %ring, %add_slot, %is_end;
-  bra load;
-
+  bra stored;
 store_rest:
-  ld.global.u64 %address, [%add_record];
-  cvt.u32.u64 %rest, %address;
-  and.b32 %rest, %rest, 15;
-store_rest_at_target:
   add.u64 %field, %field, 8;
   ld.global.u64 %address, [%field];
   cvta.to.global.u64 %address, %address;
@@ -296,8 +276,13 @@ store_rest_at_target:
 $6
   sub.u64 %left, %left, 1;
   setp.ne.u64 %is_next, %left, 0;
-  @%is_next bra store_rest_at_target;
-  bra stored;
+  @%is_next bra store_rest;
+stored:
+  add.u64 %add_chunk, %add_chunk, %step;
+  add.u32 %add_slot, %add_slot, %threads;
+  setp.eq.u32 %is_end, %add_slot, %ring_end;
+  selp.b32 %add_slot, %ring, %add_slot, %is_end;
+  bra load;
 }
 )";
 

@@ -60,6 +60,10 @@ struct Extreme {
   }
 };
 
+struct Least {
+  uint64_t operator()(uint64_t a, uint64_t b) const { return std::min(a, b); }
+};
+
 template <typename T>
 void LoadGlobal(PtxThread &thread, const PtxOperands &operands) {
   T value = 0;
@@ -113,13 +117,12 @@ void WidenF16(PtxThread &thread, const PtxOperands &operands) {
   thread.Set<float>(operands[0], std::bit_cast<_Float16>(thread.Get<uint16_t>(operands[1])));
 }
 
-/// Copies some bytes of 16, which are the last operand, or all of them.
-template <bool has_bytes>
+/// Copies some bytes of 16, which are the last operand.
 void Copy(PtxThread &thread, const PtxOperands &operands) {
   if (thread.Get<uint64_t>(operands[2]) != SharedMemory::kPlace)
     return thread.Fail("cp.async.cg copies 16 bytes");
   thread.BeginCopy(thread.Get<uint32_t>(operands[0]), thread.Get<uint64_t>(operands[1]),
-                   has_bytes ? thread.Get<uint32_t>(operands[3]) : SharedMemory::kPlace);
+                   thread.Get<uint32_t>(operands[3]));
 }
 
 constexpr PtxInstruction kInstructions[] = {
@@ -128,8 +131,7 @@ constexpr PtxInstruction kInstructions[] = {
     {"add.rn.f32", "Fff", Combine<float, std::plus<>>},
     {"and.b32", "Www", Combine<uint32_t, std::bit_and<>>},
     {"bra", "b", [](PtxThread &thread, const PtxOperands &operands) { thread.Jump(operands[0]); }},
-    {"cp.async.cg.shared.global", "sgl", Copy<false>},
-    {"cp.async.cg.shared.global", "sglw", Copy<true>},
+    {"cp.async.cg.shared.global", "sglw", Copy},
     {"cp.async.commit_group", "", [](PtxThread &thread, const PtxOperands &) { thread.CommitCopies(); }},
     {"cp.async.wait_group", "l",
      [](PtxThread &thread, const PtxOperands &operands) { thread.WaitForCopies(thread.Get<uint64_t>(operands[0])); }},
@@ -148,6 +150,7 @@ constexpr PtxInstruction kInstructions[] = {
     {"mad.lo.u64", "Llll", MultiplyAdd<uint64_t>},
     {"max.NaN.f32", "Fff", Combine<float, Extreme<true>>},
     {"min.NaN.f32", "Fff", Combine<float, Extreme<false>>},
+    {"min.u64", "Lll", Combine<uint64_t, Least>},
     {"mov.b32", "Dx", Unpack},
     {"mov.b32", "Xx", Move<uint32_t>},
     {"mov.f32", "Ff", Move<float>},
@@ -160,6 +163,7 @@ constexpr PtxInstruction kInstructions[] = {
     {"selp.b32", "Wwwp", Select},
     {"setp.eq.u32", "Pww", Compare<uint32_t, std::equal_to<>>},
     {"setp.eq.u64", "Pll", Compare<uint64_t, std::equal_to<>>},
+    {"setp.ge.u64", "Pll", Compare<uint64_t, std::greater_equal<>>},
     {"setp.gt.u32", "Pww", Compare<uint32_t, std::greater<>>},
     {"setp.lt.u32", "Pww", Compare<uint32_t, std::less<>>},
     {"setp.lt.u64", "Pll", Compare<uint64_t, std::less<>>},
