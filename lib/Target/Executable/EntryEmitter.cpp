@@ -270,6 +270,8 @@ FailureOr<std::unique_ptr<format::EntryT>> EntryEmitter::emit() {
       return launch.emitError() << "kernel @" << launch.getKernel() << " was not compiled";
   if (failed(verifyOffsets()))
     return failure();
+  // Stream 0 keeps its number, whichever comes first. Devices prefer the work of the other streams.
+  streams.try_emplace(0, 0);
   for (auto command : entry.getBody().getOps<CommandOpInterface>())
     addCommand(command);
   if (streams.size() > format::kMostStreams)
@@ -277,7 +279,7 @@ FailureOr<std::unique_ptr<format::EntryT>> EntryEmitter::emit() {
                              << " streams, and an executable may have " << format::kMostStreams;
   for (auto output : entry.getBody().getOps<OutputOp>())
     addOutput(output);
-  result->streams = std::max<size_t>(streams.size(), 1);
+  result->streams = streams.size();
   result->events = events.size();
   return std::move(result);
 }

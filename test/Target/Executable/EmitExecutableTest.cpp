@@ -231,8 +231,10 @@ TEST_F(EmitExecutableTest, CommandsKeepTheirOrderOperandsAndOrigin) {
   EXPECT_EQ(launch.operands[0], launch.operands[2]);
   EXPECT_THAT(launch.writes, ElementsAre(2));
 
-  EXPECT_EQ(train.commands[2]->stream, train.commands[1]->stream);
-  EXPECT_NE(train.commands[3]->stream, train.commands[2]->stream);
+  // Stream 3 comes first, and is not the stream of number 0.
+  EXPECT_EQ(train.commands[0]->stream, 1u);
+  EXPECT_EQ(train.commands[2]->stream, 1u);
+  EXPECT_EQ(train.commands[3]->stream, 0u);
   EXPECT_EQ(train.commands[2]->body.AsRecord()->event, 0u);
   EXPECT_EQ(train.commands[3]->body.AsWait()->event, 0u);
   EXPECT_EQ(train.commands[4]->name, "all_reduce_y");
