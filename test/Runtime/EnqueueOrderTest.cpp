@@ -27,14 +27,14 @@ TEST(EnqueueOrderTest, OneStreamStaysInOrder) {
 }
 
 /// Computation of two layers, each of which waits for its gather.
-TEST(EnqueueOrderTest, GathersComeBeforeWhatWaitsForThem) {
-  EXPECT_THAT(OrderForEnqueue({Work(1), Record(1, 0), Wait(0, 0), Work(0), Work(1), Record(1, 1), Wait(0, 1), Work(0)}),
+TEST(EnqueueOrderTest, ComputationFollowsItsGather) {
+  EXPECT_THAT(OrderForEnqueue({Work(1), Record(1, 0), Work(1), Record(1, 1), Wait(0, 0), Work(0), Wait(0, 1), Work(0)}),
               ElementsAre(0, 1, 4, 5, 2, 3, 6, 7));
 }
 
-TEST(EnqueueOrderTest, ASideStreamGoesOnAsSoonAsItsEventIsRecorded) {
-  EXPECT_THAT(OrderForEnqueue({Work(0), Record(0, 0), Work(0), Work(0), Wait(1, 0), Work(1), Record(1, 1), Wait(0, 1)}),
-              ElementsAre(0, 1, 4, 5, 6, 2, 3, 7));
+TEST(EnqueueOrderTest, ASideStreamWaitsUntilTheMainStreamCannotGoOn) {
+  EXPECT_THAT(OrderForEnqueue({Work(0), Record(0, 0), Wait(1, 0), Work(1), Record(1, 1), Work(0), Work(0), Wait(0, 1)}),
+              ElementsAre(0, 1, 5, 6, 2, 3, 4, 7));
 }
 
 TEST(EnqueueOrderTest, AnEventIsRecordedAgainAfterItsWaits) {

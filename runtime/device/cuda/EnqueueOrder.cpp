@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 
 namespace cs336::runtime {
@@ -44,7 +43,7 @@ std::vector<std::vector<size_t>> FindEarlierUses(absl::Span<const CommandInfo> i
 
 std::vector<size_t> OrderForEnqueue(absl::Span<const CommandInfo> infos) {
   std::vector<std::vector<size_t>> earlier = FindEarlierUses(infos);
-  std::map<int64_t, std::deque<size_t>, std::greater<>> streams; // Commands that are not enqueued yet.
+  std::map<int64_t, std::deque<size_t>> streams; // Commands that are not enqueued yet.
   for (size_t i = 0; i != infos.size(); ++i)
     streams[infos[i].stream].push_back(i);
 

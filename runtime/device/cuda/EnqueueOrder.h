@@ -18,14 +18,13 @@
 namespace cs336::runtime {
 
 /// Returns the positions of an entry's commands in the order in which they are enqueued. The commands of a stream stay
-/// in order, as do records of an event and waits for it. Commands of side streams, from the last stream to the first
-/// one, are enqueued as early as that allows, and commands of the main stream when no other can be.
+/// in order, as do records of an event and waits for it. Commands of the main stream are enqueued as early as that
+/// allows, and commands of a side stream when no command of an earlier stream can be.
 ///
-/// The order does not change what a run computes, but which branches a CUDA graph gets. In traces, a node continues the
-/// branch of the oldest node that it depends on, unless that branch already goes on: then it begins a new one, and
-/// branches share a few queues of the device. A gather that is enqueued before the computation that waits for the
-/// gather before it continues the branch of gathers. Otherwise the computation would, each gather would begin a branch,
-/// and computation would wait in a queue behind gathers that it does not need.
+/// The order does not change what a run computes, but which branches a CUDA graph gets, and branches share a few queues
+/// of the device. If gathers are enqueued first, the computation of each layer continues the branch of its gather. The
+/// first kernel of a step then waits in a queue behind gathers that it does not need. In this order, the computation is
+/// one branch.
 std::vector<size_t> OrderForEnqueue(absl::Span<const CommandInfo> infos);
 
 } // namespace cs336::runtime
