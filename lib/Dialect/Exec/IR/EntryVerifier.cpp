@@ -83,19 +83,23 @@ static bool gathersInPlace(CommandOpInterface command, Value read, Value write) 
   });
 }
 
-/// Verifies that the command reads and writes the same range of storage only through the same buffer.
+/// Verifies that the command reads and writes the same range of storage only through the same buffer. A batched launch
+/// has thousands of buffers, so each is compared only with those of its own storage.
 LogicalResult EntryChecker::checkAliasing(CommandOpInterface command, ArrayRef<Value> reads, ArrayRef<Value> writes) {
-  for (auto [index, write] : llvm::enumerate(writes)) {
-    auto overlaps = [&, write = write](Value other) {
-      return other != write && getOwner(other) == getOwner(write) && rangesOverlap(other, write);
-    };
-    bool readsAnother = llvm::any_of(
-        reads, [&, write = write](Value read) { return overlaps(read) && !gathersInPlace(command, read, write); });
+  llvm::SmallDenseMap<Operation *, SmallVector<Value, 2>> readsByOwner, writesByOwner;
+  for (Value read : reads)
+    readsByOwner[getOwner(read)].push_back(read);
+  for (Value write : writes) {
+    Operation *owner = getOwner(write);
+    bool readsAnother = llvm::any_of(readsByOwner[owner], [&](Value read) {
+      return read != write && rangesOverlap(read, write) && !gathersInPlace(command, read, write);
+    });
     if (readsAnother)
       return command->emitOpError() << "reads storage that it writes through another view";
-    for (Value other : writes.drop_front(index + 1))
-      if (getOwner(other) == getOwner(write) && rangesOverlap(other, write))
-        return command->emitOpError() << "writes the same storage twice";
+    SmallVector<Value, 2> &earlier = writesByOwner[owner];
+    if (llvm::any_of(earlier, [&](Value other) { return rangesOverlap(other, write); }))
+      return command->emitOpError() << "writes the same storage twice";
+    earlier.push_back(write);
   }
   return success();
 }
