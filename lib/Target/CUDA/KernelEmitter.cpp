@@ -10,6 +10,7 @@
 #include "AttentionProblem.h"
 #include "FunctionName.h"
 #include "OutputBoxes.h"
+#include "cs336/Dialect/CS336/IR/Strides.h"
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/ADT/MapVector.h"
@@ -25,7 +26,7 @@ using namespace cs336::cuda;
 int64_t cuda::getAlignment(MemRefType type) {
   int64_t elementBytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8), offset;
   SmallVector<int64_t> strides;
-  if (failed(type.getStridesAndOffset(strides, offset)) || ShapedType::isDynamic(offset))
+  if (failed(getStridesAndOffset(type, strides, offset)) || ShapedType::isDynamic(offset))
     return elementBytes;
   return std::gcd(offset * elementBytes, DeviceKernel::storageAlignment);
 }

@@ -7,6 +7,7 @@
 
 #include "cs336/Dialect/CS336/IR/Strides.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -15,6 +16,12 @@ using namespace cs336;
 
 LogicalResult cs336::getStridesAndOffset(MemRefType type, SmallVectorImpl<int64_t> &strides, int64_t &offset) {
   strides.clear();
+  // Read directly: isIdentity() would build the affine map of a strided layout.
+  if (auto strided = dyn_cast<StridedLayoutAttr>(type.getLayout())) {
+    llvm::append_range(strides, strided.getStrides());
+    offset = strided.getOffset();
+    return success();
+  }
   if (!type.getLayout().isIdentity())
     return type.getStridesAndOffset(strides, offset);
   strides.assign(type.getRank(), 1);

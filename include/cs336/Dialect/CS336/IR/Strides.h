@@ -14,7 +14,7 @@ namespace cs336 {
 
 /// Does the same as MemRefType::getStridesAndOffset, in elements. For a memref without a layout, that function builds
 /// and simplifies affine expressions, which took a quarter of the time of planning a large model. Here the strides of
-/// such a memref are computed from its sizes.
+/// such a memref are computed from its sizes, and those of a strided layout are read.
 llvm::LogicalResult getStridesAndOffset(mlir::MemRefType type, llvm::SmallVectorImpl<int64_t> &strides,
                                         int64_t &offset);
 
