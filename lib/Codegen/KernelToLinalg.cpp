@@ -149,22 +149,26 @@ static linalg::GenericOp fuseOneProducer(RewriterBase &rewriter, linalg::Generic
   return nullptr;
 }
 
-/// Merges the operands of each operation that are the same tensor.
-static LogicalResult mergeEqualOperands(func::FuncOp func) {
-  RewritePatternSet patterns(func.getContext());
+/// Returns patterns that merge the operands of an operation that are the same tensor.
+static FrozenRewritePatternSet createOperandMerging(MLIRContext *context) {
+  RewritePatternSet patterns(context);
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
-  return applyPatternsGreedily(func, std::move(patterns));
+  return patterns;
 }
 
 static LogicalResult fuseProducers(func::FuncOp func) {
-  if (failed(mergeEqualOperands(func)))
+  FrozenRewritePatternSet operandMerging = createOperandMerging(func.getContext());
+  // A kernel has one block, and the driver erases operations without uses itself.
+  GreedyRewriteConfig config;
+  config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
+  if (failed(applyPatternsGreedily(func, operandMerging, config)))
     return failure();
   IRRewriter rewriter(func.getContext());
   for (linalg::GenericOp generic : llvm::make_early_inc_range(func.getOps<linalg::GenericOp>()))
     while (generic)
       generic = fuseOneProducer(rewriter, generic);
   // Producer and consumer may read the same tensor.
-  return mergeEqualOperands(func);
+  return applyPatternsGreedily(func, operandMerging, config);
 }
 
 FailureOr<func::FuncOp> cs336::lowerKernelToLinalg(exec::KernelOp kernel, OpBuilder &builder) {
