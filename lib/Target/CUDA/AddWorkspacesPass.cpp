@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ModuleSchedules.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Statistics/PassCounter.h"
-#include "cs336/Target/CUDA/EmitCUDA.h"
 #include "cs336/Target/CUDA/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -52,12 +52,12 @@ LogicalResult AddWorkspacesPass::addWorkspaces() {
   if (gemmBytes < 0 || gemmBytes % sizeof(float) != 0)
     return module.emitError() << "gemm-bytes must be a multiple of 4 that is not negative, is " << gemmBytes.getValue();
 
-  FailureOr<llvm::StringMap<int64_t>> bytesOfKernel = computeWorkspaceBytes(module);
-  if (failed(bytesOfKernel))
+  const auto &schedules = getAnalysis<cuda::ModuleSchedules>();
+  if (!schedules.isComplete())
     return failure();
 
   module.walk([&](exec::LaunchOp launch) {
-    int64_t bytes = bytesOfKernel->lookup(launch.getKernel());
+    int64_t bytes = schedules.getWorkspaceBytes(launch.getKernel());
     if (bytes == 0 || launch.getWorkspace())
       return;
     launch.getWorkspaceMutable().assign(allocate(launch, bytes));

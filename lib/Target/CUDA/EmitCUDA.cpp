@@ -110,30 +110,3 @@ FailureOr<std::vector<CUDAKernel>> cs336::emitCUDAKernels(ModuleOp module, Array
     kernels.push_back(std::move(*kernel));
   return kernels;
 }
-
-FailureOr<llvm::StringMap<int64_t>> cs336::computeWorkspaceBytes(ModuleOp module) {
-  FailureOr<std::vector<std::string>> architectures = getArchitectures(module);
-  if (failed(architectures))
-    return failure();
-  std::vector<TargetEmitter> emitters = createEmitters(module, *architectures);
-  SmallVector<exec::KernelOp> kernels = findLaunched(module, emitters.front().emitter);
-  std::vector<int64_t> bytes(kernels.size());
-  LogicalResult areKnown = forEachInParallel(module.getContext(), kernels.size(), [&](size_t index) -> LogicalResult {
-    for (const TargetEmitter &target : emitters) {
-      std::string whyNot;
-      FailureOr<ScheduledParts> scheduled = target.emitter.schedule(kernels[index], whyNot);
-      if (failed(scheduled))
-        return failure();
-      if (scheduled->parts.empty())
-        return emitRefusal(kernels[index], whyNot);
-      bytes[index] = std::max(bytes[index], scheduled->getWorkspaceBytes());
-    }
-    return success();
-  });
-  if (failed(areKnown))
-    return failure();
-  llvm::StringMap<int64_t> bytesOfKernel;
-  for (auto [kernel, each] : llvm::zip_equal(kernels, bytes))
-    bytesOfKernel[kernel.getSymName()] = each;
-  return bytesOfKernel;
-}

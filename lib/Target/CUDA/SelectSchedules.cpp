@@ -42,32 +42,14 @@ static LogicalResult selectTuned(exec::KernelOp kernel, const KernelEmitter &emi
   return success();
 }
 
-/// Writes the schedules of a kernel without a selection, and completes the parameters of one that has it.
-static LogicalResult selectSchedule(exec::KernelOp kernel, const KernelEmitter &emitter) {
-  std::string whyNot;
-  FailureOr<ScheduledParts> scheduled = emitter.schedule(kernel, whyNot);
-  if (failed(scheduled))
-    return failure();
-  if (scheduled->parts.empty())
-    return emitRefusal(kernel, whyNot);
-  writeSelection(kernel, emitter.getDescription(), scheduled->getSelection());
-  return success();
-}
-
-LogicalResult cs336::selectSchedules(ModuleOp module, const TunedSchedules *tuned) {
+LogicalResult cs336::selectTunedSchedules(ModuleOp module, const TunedSchedules &tuned) {
   FailureOr<std::vector<std::string>> architectures = getArchitectures(module);
   if (failed(architectures))
     return failure();
-  SmallVector<exec::KernelOp> kernels(module.getOps<exec::KernelOp>());
-  for (const TargetEmitter &target : createEmitters(module, *architectures)) {
-    if (tuned)
-      for (exec::KernelOp kernel : kernels)
-        if (failed(selectTuned(kernel, target.emitter, *tuned)))
-          return failure();
-    if (failed(forEachInParallel(module.getContext(), kernels.size(),
-                                 [&](size_t index) { return selectSchedule(kernels[index], target.emitter); })))
-      return failure();
-  }
+  for (const TargetEmitter &target : createEmitters(module, *architectures))
+    for (auto kernel : module.getOps<exec::KernelOp>())
+      if (failed(selectTuned(kernel, target.emitter, tuned)))
+        return failure();
   return success();
 }
 

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ModuleSchedules.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Support/ReadInput.h"
 #include "cs336/Target/CUDA/EmitCUDA.h"
@@ -15,8 +16,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MemoryBuffer.h"
-
-#include <optional>
 
 namespace cs336 {
 #define GEN_PASS_DEF_SELECTSCHEDULESPASS
@@ -33,19 +32,21 @@ struct SelectSchedulesPass : cs336::impl::SelectSchedulesPassBase<SelectSchedule
   void runOnOperation() override {
     if (!architectures.empty())
       cuda::setArchitectures(getOperation(), std::vector<std::string>(architectures.begin(), architectures.end()));
-    std::optional<cuda::TunedSchedules> schedules;
-    if (!tuned.empty()) {
-      FailureOr<cuda::TunedSchedules> read = readTuned();
-      if (failed(read))
-        return signalPassFailure();
-      schedules = *std::move(read);
-    }
-    if (failed(selectSchedules(getOperation(), schedules ? &*schedules : nullptr)))
-      signalPassFailure();
+    if (!tuned.empty() && failed(selectTuned()))
+      return signalPassFailure();
+    // Schedules that an earlier pass has preserved may be for other architectures, or made without the tuned ones.
+    getAnalysisManager().invalidate({});
+    const auto &schedules = getAnalysis<cuda::ModuleSchedules>();
+    if (!schedules.isComplete())
+      return signalPassFailure();
+    schedules.writeSelections();
+    // The attributes select what the analysis has already chosen.
+    markAnalysesPreserved<cuda::ModuleSchedules>();
   }
 
 private:
   FailureOr<cuda::TunedSchedules> readTuned();
+  LogicalResult selectTuned();
 };
 } // namespace
 
@@ -60,4 +61,9 @@ FailureOr<cuda::TunedSchedules> SelectSchedulesPass::readTuned() {
   if (!schedules)
     return fail(llvm::createStringError(tuned.getValue() + ": " + llvm::toString(schedules.takeError())));
   return std::move(*schedules);
+}
+
+LogicalResult SelectSchedulesPass::selectTuned() {
+  FailureOr<cuda::TunedSchedules> schedules = readTuned();
+  return failure(failed(schedules) || failed(selectTunedSchedules(getOperation(), *schedules)));
 }

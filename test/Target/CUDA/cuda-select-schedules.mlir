@@ -11,6 +11,9 @@
 // SEVERAL: exec.schedules = {sm_80 = [{{.*}}], sm_90a = [{{.*}}]}
 // RUN: cs336-opt --cuda-select-schedules %s | FileCheck %s --check-prefix=PORTABLE
 // PORTABLE: exec.schedules = {portable = [{{.*}}]}
+// RUN: cs336-opt --cuda-select-schedules=arch=sm_80 --cuda-select-schedules=arch=sm_90a %s | FileCheck %s --check-prefix=LATER
+// LATER: exec.architectures = ["sm_90a"]
+// LATER: exec.schedules = {sm_80 = [{{.*}}], sm_90a = [{{.*}}]}
 
 // A person can change the tile sizes.
 // RUN: sed 's/rows = 64 : i64, slices = 1 : i64, stages = 2 : i64/rows = 64 : i64, slices = 1 : i64, stages = 1 : i64/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=EDITED

@@ -3,6 +3,12 @@
 // RUN: cs336-opt --exec-add-workspaces=gemm-bytes=0 --mlir-print-debuginfo=false %s | FileCheck %s --check-prefix=NONE
 // Adding twice changes nothing.
 // RUN: cs336-opt --exec-add-workspaces --exec-add-workspaces=gemm-bytes=4096 --mlir-print-debuginfo=false %s | FileCheck %s
+// After a selection, its schedules are used: kernels are read and scheduled once.
+// RUN: cs336-opt --cuda-select-schedules --exec-add-workspaces --mlir-print-debuginfo=false %s | FileCheck %s
+// RUN: cs336-opt --cuda-select-schedules --exec-add-workspaces --mlir-timing %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONCE --implicit-check-not=ModuleSchedules
+// ONCE: SelectSchedulesPass
+// ONCE-NEXT: (A) cs336::cuda::ModuleSchedules
+// ONCE-NEXT: AddWorkspacesPass
 
 exec.kernel @exp(%x: tensor<16xf32>) : (memref<16xf32>) -> memref<16xf32> {
   %0 = cs336.exp %x : tensor<16xf32>

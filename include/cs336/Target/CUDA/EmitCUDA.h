@@ -10,7 +10,6 @@
 
 #include "cs336/Target/CUDA/KernelSchedule.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <string>
@@ -85,15 +84,10 @@ struct CUDAKernel {
 mlir::FailureOr<std::vector<cuda::CUDAKernel>> emitCUDAKernels(mlir::ModuleOp module,
                                                                llvm::ArrayRef<std::string> architectures);
 
-/// Returns the bytes of the workspace of every kernel that the module launches, by its symbol: enough for each
-/// architecture of the module, and 0 for none. Fails with a diagnostic if no schedule accepts a kernel.
-mlir::FailureOr<llvm::StringMap<int64_t>> computeWorkspaceBytes(mlir::ModuleOp module);
-
-/// Writes the schedules and parameters of every kernel as the attribute `exec.schedules`, for the architectures of the
-/// module (see `--cuda-select-schedules`). Kernels that have the attribute for an architecture keep it. `tuned`, if not
-/// null, selects the schedules of the problems that it has for an architecture. Fails with a diagnostic if no schedule
-/// accepts a kernel, or if a tuned schedule does not accept its kernel.
-mlir::LogicalResult selectSchedules(mlir::ModuleOp module, const cuda::TunedSchedules *tuned = nullptr);
+/// Writes the schedules of the kernels whose problems `tuned` has as the attribute `exec.schedules`, for the
+/// architectures of the module. Kernels that have the attribute for an architecture keep it. Fails with a diagnostic if
+/// a kernel cannot be read.
+mlir::LogicalResult selectTunedSchedules(mlir::ModuleOp module, const cuda::TunedSchedules &tuned);
 
 } // namespace cs336
 
