@@ -65,7 +65,7 @@ FailureOr<Batch> Batch::read(const DeviceKernel &kernel, int64_t vectorsPerThrea
       return failure();
     members.push_back(std::move(*member));
   }
-  auto forms = llvm::map_range(members, [](const FlatProgram &member) -> StringRef { return member.form; });
+  auto forms = llvm::map_range(members, [](const FlatProgram &member) { return ArrayRef(member.form); });
   std::optional<SmallVector<MemberOperand>> operands;
   if (llvm::all_equal(forms))
     operands = findOperands(kernel, members);

@@ -45,7 +45,8 @@ namespace {
 
 /// The computation of a kernel, independent of shapes.
 struct KernelForm {
-  std::string text;
+  /// Kernels of one number do the same computation on their operands.
+  unsigned number;
   /// For each input: true if it is one element that all threads read.
   SmallVector<bool> isScalar;
 };
@@ -64,6 +65,8 @@ private:
   SymbolTable symbols;
   OwningOpRef<ModuleOp> linalgForms;
   DenseMap<StringAttr, std::unique_ptr<KernelForm>> forms;
+  /// By the form of the flat program, the number of inputs and the order of the operands.
+  std::map<std::vector<const void *>, unsigned> numbers;
 };
 
 /// Launches that become one launch, at the position of the last.
@@ -125,13 +128,15 @@ FailureOr<const KernelForm *> KernelForms::find(LaunchOp launch) {
 
   auto form = std::make_unique<KernelForm>();
   form->isScalar.assign(kernel->numInputs, false);
-  llvm::raw_string_ostream text(form->text);
-  text << flat->form << kernel->numInputs << " inputs, operands";
+  std::vector<const void *> key = std::move(flat->form);
+  auto append = [&](uintptr_t number) { key.push_back(reinterpret_cast<const void *>(number)); };
+  append(kernel->numInputs);
   for (auto [operand, isScalar] : llvm::zip_equal(flat->operands, flat->isScalar)) {
-    text << ' ' << operand;
+    append(operand);
     if (operand < kernel->numInputs)
       form->isScalar[operand] = isScalar;
   }
+  form->number = numbers.try_emplace(std::move(key), numbers.size()).first->second;
   entry->second = std::move(form);
   return entry->second.get();
 }
@@ -196,7 +201,7 @@ SmallVector<Batch> BatchLaunchesPass::splitLateMembers(const Batch &batch, Array
 
 FailureOr<SmallVector<Batch>> BatchLaunchesPass::findBatches(ArrayRef<CommandOpInterface> commands,
                                                              KernelForms &forms) {
-  using Key = std::tuple<StringRef, uint64_t, CommandPhase>;
+  using Key = std::tuple<unsigned, uint64_t, CommandPhase>;
   std::map<Key, Batch> open;
   SmallVector<Batch> batches;
   SmallVector<unsigned> latestCollectives = findLatestCollectives(commands);
@@ -222,7 +227,7 @@ FailureOr<SmallVector<Batch>> BatchLaunchesPass::findBatches(ArrayRef<CommandOpI
       return failure();
     if (!*form)
       continue;
-    Batch &batch = open[{(*form)->text, command.getStream(), command.getPhase()}];
+    Batch &batch = open[{(*form)->number, command.getStream(), command.getPhase()}];
     size_t bytes =
         (batch.members.size() + 1) * (launch.getInputs().size() + launch.getOutputs().size()) * sizeof(void *);
     // A batch of reductions also has a workspace.

@@ -57,17 +57,19 @@ SmallVector<DeviceKernel> cs336::cuda::splitIndependentOutputs(const DeviceKerne
 }
 
 namespace {
-/// Checks a program of one dimension, and writes its form.
+/// Checks a program of one dimension, and encodes its form.
 class FlatReader {
 public:
   FlatReader(const DeviceKernel &kernel, FlatProgram &flat, std::string &whyNot)
-      : kernel(kernel), flat(flat), whyNot(whyNot), os(flat.form) {}
+      : kernel(kernel), flat(flat), whyNot(whyNot) {}
 
   LogicalResult read();
 
 private:
   LogicalResult readScalar(const Scalar &scalar);
   LogicalResult readAccess(unsigned operand, AffineExpr index);
+  void append(const void *address) { flat.form.push_back(address); }
+  void append(uintptr_t number) { append(reinterpret_cast<const void *>(number)); }
   LogicalResult refuse(const Twine &reason) {
     whyNot = reason.str();
     return failure();
@@ -76,7 +78,6 @@ private:
   const DeviceKernel &kernel;
   FlatProgram &flat;
   std::string &whyNot;
-  llvm::raw_string_ostream os;
 };
 } // namespace
 
@@ -92,29 +93,32 @@ LogicalResult FlatReader::readAccess(unsigned operand, AffineExpr index) {
   } else if (flat.isScalar[role] != isScalar) {
     return refuse(Twine("reads ") + kernel.getOperandName(operand) + " both as a scalar and element by element");
   }
-  os << " operand " << role << (isScalar ? " scalar " : " ") << kernel.operands[operand].getElementType();
+  append(role);
+  append(isScalar);
+  append(kernel.operands[operand].getElementType().getAsOpaquePointer());
   return success();
 }
 
 LogicalResult FlatReader::readScalar(const Scalar &scalar) {
   if (scalar.box)
     return refuse("reads parts of operands only");
-  os << scalar.type << " =";
+  append(scalar.type.getAsOpaquePointer());
+  append(static_cast<uintptr_t>(scalar.kind));
   switch (scalar.kind) {
   case Scalar::Kind::Load:
     if (scalar.operand >= kernel.numInputs)
       return refuse("reads the initial value of an output");
     return readAccess(scalar.operand, scalar.index);
   case Scalar::Kind::Constant:
-    os << ' ' << scalar.constant;
+    append(scalar.constant.getAsOpaquePointer());
     return success();
   case Scalar::Kind::Reduced:
-    os << " reduced";
-    [[fallthrough]];
   case Scalar::Kind::Operation:
-    os << ' ' << scalar.op->getName() << scalar.op->getAttrDictionary();
+    append(scalar.op->getName().getAsOpaquePointer());
+    append(scalar.op->getAttrDictionary().getAsOpaquePointer());
+    append(scalar.operands.size());
     for (unsigned operand : scalar.operands)
-      os << " %" << operand;
+      append(operand);
     return success();
   case Scalar::Kind::Index:
   case Scalar::Kind::Table:
@@ -128,16 +132,14 @@ LogicalResult FlatReader::readScalar(const Scalar &scalar) {
 LogicalResult FlatReader::read() {
   if (flat.program.extents.size() != 1)
     return refuse("has " + Twine(flat.program.extents.size()) + " loops instead of one");
-  for (const Scalar &scalar : flat.program.scalars) {
+  append(flat.program.scalars.size());
+  for (const Scalar &scalar : flat.program.scalars)
     if (failed(readScalar(scalar)))
       return failure();
-    os << '\n';
-  }
   for (const Store &store : flat.program.stores) {
-    os << "store %" << store.value;
+    append(store.value);
     if (failed(readAccess(store.operand, store.index)))
       return failure();
-    os << '\n';
   }
   return success();
 }

@@ -11,6 +11,7 @@
 #include "KernelProgram.h"
 
 #include <string>
+#include <vector>
 
 namespace cs336::cuda {
 
@@ -26,9 +27,9 @@ struct FlatProgram {
   llvm::SmallVector<unsigned> operands;
   /// For each operand: true if it is one element that all threads read.
   llvm::SmallVector<bool> isScalar;
-  /// A text of the program without the number of elements and the operands' numbers: programs of equal form do the same
-  /// computation on different buffers.
-  std::string form;
+  /// The program without the number of elements and the operands' numbers, as numbers and as addresses of types,
+  /// attributes and names of operations: programs of equal form do the same computation on different buffers.
+  std::vector<const void *> form;
 
   int64_t getNumElements() const { return program.extents.front(); }
 
