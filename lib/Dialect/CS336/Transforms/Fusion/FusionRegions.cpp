@@ -25,6 +25,8 @@ static constexpr unsigned kDepth = 4;
 
 FusionRegions::FusionRegions(Block &block, FusionRoles &roles) : roles(roles) {
   splitBroadcasts(block);
+  for (auto [position, op] : llvm::enumerate(block))
+    positions[&op] = position;
   computeLevels(block);
   // Users before their operands, so that all uses of a value are known when it is visited.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
@@ -190,6 +192,18 @@ void FusionRegions::place(Operation *op) {
     op->erase();
 }
 
+/// Returns whether `lhs` stands before `rhs` in the block. MLIR's order of the block would be computed again after
+/// every few copies.
+bool FusionRegions::isBefore(Operation *lhs, Operation *rhs) const {
+  unsigned position = positions.lookup(lhs);
+  if (position != positions.lookup(rhs))
+    return position < positions.lookup(rhs);
+  for (Operation *op = lhs->getNextNode(); op && positions.lookup(op) == position; op = op->getNextNode())
+    if (op == rhs)
+      return true;
+  return false;
+}
+
 /// Replaces `op` with a copy for its users in `region`.
 void FusionRegions::recompute(Operation *op, unsigned region) {
   SmallVector<OpOperand *> uses;
@@ -198,12 +212,13 @@ void FusionRegions::recompute(Operation *op, unsigned region) {
     if (getRegionOf(use) != region)
       continue;
     uses.push_back(&use);
-    if (!first || use.getOwner()->isBeforeInBlock(first))
+    if (!first || isBefore(use.getOwner(), first))
       first = use.getOwner();
   }
   OpBuilder builder(first);
   Operation *copy = builder.clone(*op);
   roles.addCopy(copy, op);
+  positions[copy] = positions.lookup(first);
   // Each copy has its own broadcasts.
   for (OpOperand &operand : copy->getOpOperands()) {
     if (!roles.isRematerialized(operand.get()) || roles.isLiteral(operand.get()))
@@ -211,6 +226,7 @@ void FusionRegions::recompute(Operation *op, unsigned region) {
     Operation *source = operand.get().getDefiningOp();
     Operation *broadcast = OpBuilder(copy).clone(*source);
     roles.addCopy(broadcast, source);
+    positions[broadcast] = positions.lookup(first);
     operand.set(broadcast->getResult(0));
   }
   for (OpOperand *use : uses)

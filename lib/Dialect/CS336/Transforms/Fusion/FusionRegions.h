@@ -51,10 +51,13 @@ private:
   int64_t getReadBytes(mlir::Value value, unsigned region, unsigned depth) const;
   int64_t getOperandBytes(mlir::Operation *op, unsigned region, unsigned depth) const;
   void place(mlir::Operation *op);
+  bool isBefore(mlir::Operation *lhs, mlir::Operation *rhs) const;
   void recompute(mlir::Operation *op, unsigned region);
 
   FusionRoles &roles;
   llvm::DenseMap<mlir::Operation *, unsigned> levels, regions;
+  /// The positions of operations in the block. Copies have those of the operations before which they were inserted.
+  llvm::DenseMap<mlir::Operation *, unsigned> positions;
   llvm::SmallVector<unsigned> levelOfRegion;
   /// Per region, the values that its operations read.
   llvm::SmallVector<llvm::DenseSet<mlir::Value>> reads;
