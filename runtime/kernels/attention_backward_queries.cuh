@@ -174,11 +174,11 @@ private:
     constexpr int lanes = RowBlock::lanesPerRow;
     float sum = 0;
 #pragma unroll
-    for (int i = 0; i < (Tile::fullChunks + lanes - 1) / lanes; ++i) {
-      const int chunk = i * lanes + threadIdx.x % lanes, element = chunk * Tile::elementsPerChunk;
-      if (Tile::fullChunks % lanes == 0 || chunk < Tile::fullChunks)
-        sum += RowBlock::dotChunks(loadChunk<Problem::OutputLayout::bytes>(output + element),
-                                   loadChunk<Problem::OutputGradientLayout::bytes>(gradient + element));
+    for (int i = 0; i < (Tile::usedChunks + lanes - 1) / lanes; ++i) {
+      const int chunk = i * lanes + threadIdx.x % lanes;
+      if (Tile::usedChunks % lanes == 0 || chunk < Tile::usedChunks)
+        sum += RowBlock::dotChunks(Tile::template loadGlobal<typename Problem::OutputLayout>(output, chunk),
+                                   Tile::template loadGlobal<typename Problem::OutputGradientLayout>(gradient, chunk));
     }
     return sum;
   }

@@ -12,8 +12,8 @@ class KeyMean {};
 
 template <class RowBlock, class Tile, int threads, int keysPerTile>
 class KeyMean<RowBlock, Tile, threads, keysPerTile, true> {
-  static constexpr int perChunk = Tile::elementsPerChunk, columns = Tile::fullChunks * perChunk;
-  static constexpr int fittingRows = threads / Tile::fullChunks;
+  static constexpr int perChunk = Tile::elementsPerChunk, columns = Tile::usedChunks * perChunk;
+  static constexpr int fittingRows = threads / Tile::usedChunks;
   static constexpr int rows = fittingRows < keysPerTile ? fittingRows : keysPerTile;
   static_assert(rows > 0 && rows * columns * 4 <= keysPerTile * Tile::pitch * 2, "two tiles have room for the sums");
 
@@ -52,8 +52,8 @@ public:
 
 private:
   /// Return the row of a tile, and the chunk of this row, that the thread sums.
-  __device__ static int getRow() { return threadIdx.x / Tile::fullChunks; }
-  __device__ static int getChunk() { return threadIdx.x % Tile::fullChunks; }
+  __device__ static int getRow() { return threadIdx.x / Tile::usedChunks; }
+  __device__ static int getChunk() { return threadIdx.x % Tile::usedChunks; }
 
   float sums[perChunk] = {};
 };

@@ -7,37 +7,41 @@
 
 __device__ constexpr int roundUp(int value, int multiple) { return (value + multiple - 1) / multiple * multiple; }
 
-/// Reads 16 bytes, `bytes` at a time.
-template <int bytes>
+/// Returns the bytes of one access to the first `size` bytes of a chunk, whose address is a multiple of `bytes`.
+__device__ constexpr int getAccessBytes(int bytes, int size) { return size % bytes == 0 ? bytes : size & -size; }
+
+/// Reads the first `size` bytes of a chunk, whose address is a multiple of `bytes`. The others are zeros.
+template <int bytes, int size = 16>
 __device__ inline Chunk loadChunk(const void *address) {
-  Chunk chunk;
-  if constexpr (bytes == 16) {
+  constexpr int perAccess = getAccessBytes(bytes, size);
+  Chunk chunk = {};
+  if constexpr (perAccess == 16) {
     chunk = *static_cast<const Chunk *>(address);
-  } else if constexpr (bytes >= 4) {
+  } else if constexpr (perAccess >= 4) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < size / 4; ++i)
       chunk.words[i] = static_cast<const unsigned *>(address)[i];
   } else {
-    const auto *halves = static_cast<const unsigned short *>(address);
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
-      chunk.words[i] = halves[2 * i] | static_cast<unsigned>(halves[2 * i + 1]) << 16;
+    for (int i = 0; i < size / 2; ++i)
+      chunk.words[i / 2] |= static_cast<unsigned>(static_cast<const unsigned short *>(address)[i]) << i % 2 * 16;
   }
   return chunk;
 }
 
-/// Writes 16 bytes, `bytes` at a time.
-template <int bytes>
+/// Writes the first `size` bytes of a chunk to an address that is a multiple of `bytes`.
+template <int bytes, int size = 16>
 __device__ inline void storeChunk(void *address, const Chunk &chunk) {
-  if constexpr (bytes == 16) {
+  constexpr int perAccess = getAccessBytes(bytes, size);
+  if constexpr (perAccess == 16) {
     *static_cast<Chunk *>(address) = chunk;
-  } else if constexpr (bytes >= 4) {
+  } else if constexpr (perAccess >= 4) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < size / 4; ++i)
       static_cast<unsigned *>(address)[i] = chunk.words[i];
   } else {
 #pragma unroll
-    for (int i = 0; i < 8; ++i)
+    for (int i = 0; i < size / 2; ++i)
       static_cast<unsigned short *>(address)[i] = static_cast<unsigned short>(chunk.words[i / 2] >> i % 2 * 16);
   }
 }
@@ -49,11 +53,15 @@ template <class Element, int columns, int depthMultiple>
 struct SharedTile {
   static constexpr int depth = roundUp(columns, depthMultiple);
   static constexpr int elementsPerChunk = 16 / sizeof(Element);
-  /// Chunks per row that hold elements, and all chunks per row, padding included.
-  static constexpr int fullChunks = columns / elementsPerChunk, chunks = depth / elementsPerChunk;
+  /// Chunks per row that are full of elements, that hold any, and all of them, padding included.
+  static constexpr int fullChunks = columns / elementsPerChunk,
+                       usedChunks = roundUp(columns, elementsPerChunk) / elementsPerChunk,
+                       chunks = depth / elementsPerChunk;
+  /// Bytes of elements in chunk `fullChunks`.
+  static constexpr int tailBytes = columns % elementsPerChunk * static_cast<int>(sizeof(Element));
   static constexpr bool isPermuted = sizeof(Element) == 2 && chunks % 8 == 0;
   static constexpr int pitch = (isPermuted ? chunks : chunks | 1) * 16;
-  static_assert(columns % elementsPerChunk == 0 && depth % elementsPerChunk == 0, "a row is whole chunks");
+  static_assert(depth % elementsPerChunk == 0, "a padded row is whole chunks");
 
   __device__ static int getOffset(int row, int chunk) {
     return row * pitch + (isPermuted ? chunk ^ row % 8 : chunk) * 16;
@@ -93,8 +101,8 @@ struct SharedTile {
         const int row = first + pass * rowsPerPass;
         if (rows % rowsPerPass != 0 && row >= rows)
           break;
-        copyChunk<Layout::bytes>(tile + getOffset(row, chunk), source + pass * rowsPerPass * Layout::stride,
-                                 chunk < fullChunks && row < validRows);
+        copyChunk<Layout::bytes>(tile + getOffset(row, chunk), source + pass * rowsPerPass * Layout::stride, chunk,
+                                 row < validRows);
       }
       if (threads >= chunks)
         break;
@@ -108,24 +116,51 @@ struct SharedTile {
     constexpr int valuesPerRow = written / elementsPerChunk;
     for (int i = threadIdx.x % 32; i < rows * valuesPerRow; i += 32) {
       const int row = i / valuesPerRow, chunk = firstColumn / elementsPerChunk + i % valuesPerRow;
-      if (row < validRows && chunk < fullChunks)
-        storeChunk<Layout::bytes>(to + row * Layout::stride + chunk * elementsPerChunk,
-                                  loadSharedChunk(tile + getOffset(row, chunk)));
+      if (row >= validRows || chunk >= usedChunks)
+        continue;
+      Element *target = to + row * Layout::stride + chunk * elementsPerChunk;
+      const Chunk elements = loadSharedChunk(tile + getOffset(row, chunk));
+      if (hasTail(chunk))
+        storeChunk<Layout::bytes, tailBytes>(target, elements);
+      else
+        storeChunk<Layout::bytes>(target, elements);
     }
   }
 
+  /// Reads a chunk of a row in global memory, one of `usedChunks`. Elements past the last column are zeros.
+  template <class Layout>
+  __device__ static Chunk loadGlobal(const Element *row, int chunk) {
+    const Element *from = row + chunk * elementsPerChunk;
+    return hasTail(chunk) ? loadChunk<Layout::bytes, tailBytes>(from) : loadChunk<Layout::bytes>(from);
+  }
+
 private:
+  /// Returns true if some elements of the chunk lie past the last column, and others do not.
+  __device__ static bool hasTail(int chunk) { return tailBytes != 0 && chunk == fullChunks; }
+
+  /// Starts a copy of a chunk. Elements past the last column, and all elements if `isValid` is false, become zeros.
   template <int bytes>
-  __device__ static void copyChunk(unsigned to, const Element *from, bool isValid) {
-    if constexpr (bytes >= 4) {
+  __device__ static void copyChunk(unsigned to, const Element *from, int chunk, bool isValid) {
+    if (hasTail(chunk))
+      copyBytes<bytes, tailBytes>(to, from, isValid);
+    else
+      copyBytes<bytes, 16>(to, from, isValid && chunk < fullChunks);
+  }
+
+  /// Starts a copy of the first `size` bytes of a chunk. The others become zeros.
+  template <int bytes, int size>
+  __device__ static void copyBytes(unsigned to, const Element *from, bool isValid) {
+    constexpr int perCopy = getAccessBytes(bytes, size);
+    if constexpr (perCopy >= 4) {
 #pragma unroll
-      for (int i = 0; i < 16 / bytes; ++i)
-        copyAsync<bytes>(to + i * bytes, reinterpret_cast<const unsigned char *>(from) + i * bytes, isValid);
+      for (int i = 0; i < 16; i += perCopy)
+        copyAsync<perCopy>(to + i, reinterpret_cast<const unsigned char *>(from) + i, isValid && i < size);
     } else {
       // Asynchronous copies have at least 4 bytes.
 #pragma unroll
       for (int i = 0; i < 8; ++i)
-        storeSharedHalfWord(to + 2 * i, isValid ? reinterpret_cast<const unsigned short *>(from)[i] : 0);
+        storeSharedHalfWord(to + 2 * i,
+                            isValid && 2 * i < size ? reinterpret_cast<const unsigned short *>(from)[i] : 0);
     }
   }
 };

@@ -48,8 +48,10 @@ CASES = {
         Case("bf16", 1, 1, 1, 65, 65, 8, causal=True, common=1),
         Case("f16", 1, 1, 1, 130, 130, 64, causal=False, common=1),
         Case("tf32", 1, 2, 2, 130, 130, 80, causal=False, common=1),
+        Case("bf16", 1, 2, 1, 65, 65, 20, causal=True, common=1),
+        Case("bf16", 1, 1, 1, 33, 65, 5, causal=False, common=1),
         # Without tiles.
-        Case("bf16", 1, 1, 1, 65, 65, 20, causal=True, common=1),
+        Case("bf16", 1, 1, 1, 33, 33, 260, causal=True, common=1),
     ],
     "f32": [
         Case("f32", 1, 2, 1, 65, 130, 64, causal=True),
@@ -66,15 +68,41 @@ CASES = {
         Case("f16", 1, 2, 1, 33, 17, 40, causal=True, padding=1),
         Case("f32", 1, 2, 1, 17, 17, 24, causal=True, padding=1),
     ],
+    # The last 16 bytes of each vector of a head hold fewer elements.
+    "heads that end within a chunk": [
+        Case("bf16", 1, 4, 2, 65, 65, 20, causal=True),
+        Case("f16", 1, 2, 1, 33, 65, 36, causal=False),
+        Case("bf16", 1, 1, 1, 17, 65, 60, causal=True),
+        Case("bf16", 1, 2, 2, 33, 17, 100, causal=False),
+        Case("f16", 1, 1, 1, 33, 33, 254, causal=True),
+        Case("bf16", 1, 3, 1, 17, 33, 27, causal=True),
+        Case("bf16", 2, 1, 1, 5, 9, 1, causal=False),
+        Case("f32", 1, 2, 1, 33, 17, 18, causal=True),
+        Case("f32", 1, 2, 2, 9, 33, 7, causal=False),
+        Case("tf32", 1, 2, 1, 33, 65, 22, causal=True),
+        Case("tf32", 1, 1, 1, 17, 17, 250, causal=False),
+    ],
+    "heads that end within a chunk, other alignment": [
+        # Rows are aligned to 16 bytes, and the last chunk has 8, 4 and 2.
+        Case("bf16", 1, 2, 1, 33, 17, 20, causal=True, padding=4),
+        Case("f16", 1, 2, 2, 17, 33, 18, causal=False, padding=6),
+        Case("bf16", 1, 2, 1, 17, 33, 25, causal=True, padding=7),
+        Case("f32", 1, 2, 1, 17, 17, 6, causal=True, padding=2),
+        # The last chunk has 8 bytes, and rows are aligned to 4 and 2.
+        Case("bf16", 1, 2, 1, 33, 17, 20, causal=False, padding=2),
+        Case("f16", 1, 2, 1, 33, 17, 44, causal=True, padding=1),
+        Case("tf32", 1, 2, 1, 17, 33, 10, causal=False, padding=1),
+    ],
     # Sizes and types without tiles.
     "without tiles": [
         Case("f64", 2, 4, 2, 17, 13, 8, causal=True),
         Case("f64", 1, 2, 2, 5, 9, 40, causal=False, padding=3),
         Case("f32", 1, 3, 1, 9, 9, 300, causal=True),
-        Case("f32", 2, 1, 1, 7, 3, 12, causal=False),
-        Case("bf16", 1, 2, 1, 1, 33, 3, causal=False),
+        Case("f32", 2, 1, 1, 7, 3, 258, causal=False),
+        Case("bf16", 1, 2, 1, 1, 33, 257, causal=False),
         Case("bf16", 1, 2, 2, 33, 17, 264, causal=True, padding=1),
-        Case("f16", 1, 2, 1, 13, 33, 20, causal=True),
+        Case("f16", 1, 2, 1, 13, 33, 300, causal=True),
+        Case("f64", 1, 1, 1, 5, 7, 3, causal=False),
     ],
     # float32 whose matmuls use tf32.
     "tf32": [
@@ -164,7 +192,7 @@ def test_selected_tiles(queries: int, keys: int, tmp_path: pathlib.Path) -> None
     """Tiles that were never measured, down to single warps and up to the largest."""
     cases = [
         Case("bf16", 1, 2, 1, 270, 260, 64, causal=True, common=1),
-        Case("f16", 1, 1, 1, 33, 300, 24, causal=False),
+        Case("f16", 1, 1, 1, 33, 300, 20, causal=False),
         Case("tf32", 1, 1, 1, 70, 33, 16, causal=True),
     ]
     # The others need more shared memory than there is.

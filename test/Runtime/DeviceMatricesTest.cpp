@@ -73,9 +73,8 @@ void launch(void (*kernel)(Parameters...), int threads, size_t sharedBytes,
 
 constexpr int kThreads = 96, kRows = 40, kValidRows = 37, kStride = 272;
 
-/// Copies rows to shared memory and back, and copies the padding behind them to
-/// `padding`.
-template <class Tile, class Layout, class Element>
+/// Copies rows to shared memory and back, and adds up the padding behind each of them in `padding`.
+template <class Tile, int columns, class Layout, class Element>
 void copyThroughTile(const Element *in, Element *out, float *padding) {
   const unsigned tile = getSharedMemory();
   Tile::template load<Layout, kThreads, kRows>(tile, in, kValidRows);
@@ -86,9 +85,13 @@ void copyThroughTile(const Element *in, Element *out, float *padding) {
     Tile::template store<Layout, kRows, Tile::depth>(out, tile, kValidRows);
   for (int row = threadIdx.x; row < kRows; row += kThreads) {
     float sum = 0;
-    for (int chunk = 0; chunk < Tile::chunks; ++chunk)
-      for (unsigned word : loadSharedChunk(tile + Tile::getOffset(row, chunk)).words)
-        sum += row >= kValidRows || chunk >= Tile::fullChunks ? float(word) : 0;
+    for (int chunk = 0; chunk < Tile::chunks; ++chunk) {
+      const Chunk elements = loadSharedChunk(tile + Tile::getOffset(row, chunk));
+      for (int i = 0; i < 8; ++i) {
+        const bool isPadding = row >= kValidRows || chunk * 16 + i * 2 >= columns * int(sizeof(Element));
+        sum += isPadding ? float(elements.words[i / 2] >> i % 2 * 16 & 0xffff) : 0;
+      }
+    }
     padding[row] = sum;
   }
 }
@@ -100,7 +103,8 @@ void checkTile() {
   const auto in = smallIntegers<Element>(kRows * kStride, columns);
   std::vector<Element> out(in.size(), fromFloat<Element>(9));
   std::vector<float> padding(kRows, -1);
-  launch(copyThroughTile<Tile, Layout, Element>, kThreads, kRows * Tile::pitch, in.data(), out.data(), padding.data());
+  launch(copyThroughTile<Tile, columns, Layout, Element>, kThreads, kRows * Tile::pitch, in.data(), out.data(),
+         padding.data());
   for (int i = 0; i < kRows * kStride; ++i) {
     const bool isCopied = i / kStride < kValidRows && i % kStride < columns;
     ASSERT_EQ(toFloat(out[i]), isCopied ? toFloat(in[i]) : 9) << columns << " columns, element " << i;
@@ -117,6 +121,22 @@ TEST(SharedTileTest, CopiesRowsAndFillsWithZeros) {
   checkTile<float, 24, 4, 16>();
   // More chunks than threads.
   checkTile<float, 256, 16, 4>();
+}
+
+TEST(SharedTileTest, CopiesRowsThatEndWithinAChunk) {
+  // Rows that are aligned to as many bytes as their last chunk has.
+  checkTile<__nv_bfloat16, 20, 16, 8>();
+  checkTile<__half, 18, 16, 4>();
+  checkTile<__nv_bfloat16, 1, 16, 2>();
+  checkTile<float, 6, 4, 8>();
+  // Rows that are aligned to more bytes.
+  checkTile<__nv_bfloat16, 20, 16, 16>();
+  checkTile<__nv_bfloat16, 254, 32, 16>();
+  checkTile<__half, 105, 16, 8>();
+  checkTile<float, 7, 16, 16>();
+  // Rows that are aligned to fewer bytes.
+  checkTile<__nv_bfloat16, 100, 16, 2>();
+  checkTile<float, 130, 16, 4>();
 }
 
 /// Checks that eight chunks of one column in consecutive rows, which are read

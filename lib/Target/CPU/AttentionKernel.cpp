@@ -138,7 +138,7 @@ unsigned AttentionEmitter::addPanel(int64_t rows) {
 
 bool AttentionEmitter::isSupported() {
   int64_t panelRows = 4 * sizes.headDim + 2 * kMetPositions + 2;
-  if (sizes.headDim % 8 != 0 || panelRows * lanes * compute.getWidth() / 8 > kMaxPanelBytes)
+  if (panelRows * lanes * compute.getWidth() / 8 > kMaxPanelBytes)
     return false;
   auto isContiguous = [&](const Storage &storage) {
     return storage.strides.empty() || storage.strides.back() == 1 || llvm::is_contained(tables, storage.operand);

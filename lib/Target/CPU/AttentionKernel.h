@@ -17,7 +17,7 @@ namespace cs336::cpu {
 
 /// Builds the function of a kernel that is one `cs336.attention` or its gradient, on blocks of queries and keys: no
 /// scores are stored, and a thread's memory does not grow with the number of positions. Sets the compiled kernel's rows
-/// and grain. Returns null for other kernels, if head_dim is not a multiple of 8, or if heads are not contiguous.
+/// and grain. Returns null for other kernels, if head_dim is too large for the stack, or if heads are not contiguous.
 ///
 /// A row is a block of queries of one head. The gradient has further rows after these: each is a block of keys of one
 /// key head, for the gradients of keys and values. Every sum has one order, in whichever thread computes the row.

@@ -106,16 +106,21 @@ SmallVector<Value> BlockBuilder::transpose(SmallVector<Value> rows) {
   return rows;
 }
 
-/// Divides `count` lanes into squares. Calls `square` with the first lane and column of each, and `single` for the
-/// remaining lanes.
+/// Divides `count` lanes and the columns into squares. Calls `square` with the first lane and column of each, and
+/// `single` for the pairs of lane and column in no square.
 void BlockBuilder::forEachSquare(Value count, int64_t columns, int64_t size, PairBody square, PairBody single) {
   Value rest = arith::RemUIOp::create(builder, loc, count, index(size)), middle = subIndex(count, rest);
-  auto visit = [&](Value from, Value to, int64_t step, PairBody body) {
-    loop(from, to, step,
-         [&](Value lane) { loop(index(0), index(columns), step, [&](Value column) { body(lane, column); }); });
+  int64_t inSquares = columns / size * size;
+  auto visit = [&](Value from, Value to, int64_t firstColumn, int64_t endColumn, int64_t step, PairBody body) {
+    if (firstColumn == endColumn)
+      return;
+    loop(from, to, step, [&](Value lane) {
+      loop(index(firstColumn), index(endColumn), step, [&](Value column) { body(lane, column); });
+    });
   };
-  visit(index(0), middle, size, square);
-  visit(middle, count, 1, single);
+  visit(index(0), middle, 0, inSquares, size, square);
+  visit(index(0), middle, inSquares, columns, 1, single);
+  visit(middle, count, 0, columns, 1, single);
 }
 
 void BlockBuilder::pack(const Matrix &matrix, Value first, Value count, int64_t columns, unsigned panel) {
@@ -203,10 +208,19 @@ Value BlockBuilder::dot(const Matrix &lhs, const Matrix &rhs, Value row, int64_t
     Value place = getIndex(matrix, row, column);
     return convert(memory.loadVector(loc, matrix.storage, place, 1, kDotLanes), compute);
   };
-  Value partial = loop(index(0), index(columns), kDotLanes, zero, [&](Value column, ValueRange carried) {
+  int64_t inVectors = columns / kDotLanes * kDotLanes;
+  Value partial = loop(index(0), index(inVectors), kDotLanes, zero, [&](Value column, ValueRange carried) {
                     return SmallVector<Value>{mulAdd(read(lhs, column), read(rhs, column), carried.front())};
                   }).front();
-  return vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD, partial, arith::FastMathFlags::reassoc);
+  Value sum =
+      vector::ReductionOp::create(builder, loc, vector::CombiningKind::ADD, partial, arith::FastMathFlags::reassoc);
+  for (int64_t column = inVectors; column < columns; ++column) {
+    auto readNumber = [&](const Matrix &matrix) {
+      return loadNumber(matrix.storage, getIndex(matrix, row, index(column)));
+    };
+    sum = mulAdd(readNumber(lhs), readNumber(rhs), sum);
+  }
+  return sum;
 }
 
 //===----------------------------------------------------------------------===//

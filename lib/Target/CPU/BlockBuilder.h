@@ -38,7 +38,7 @@ public:
                                       CarryingBody body);
 
   /// Loads panel[c][l] = matrix(first + l, c) for lanes below `count`, and 0 for the others. Columns must be
-  /// contiguous, and their number a multiple of 8.
+  /// contiguous.
   void pack(const Matrix &matrix, mlir::Value first, mlir::Value count, int64_t columns, unsigned panel);
   /// Stores a panel into the matrix, rounded to its type: the inverse of the load.
   void unpack(unsigned panel, const Matrix &matrix, mlir::Value first, mlir::Value count, int64_t columns);
@@ -47,7 +47,7 @@ public:
   void multiply(const Matrix &matrix, mlir::Value firstRow, mlir::Value firstColumn, mlir::Value rows,
                 mlir::Value depth, unsigned panel, unsigned result, bool accumulates);
 
-  /// Computes Σ_c lhs(row, c)·rhs(row, c). Columns must be contiguous, and their number a multiple of 8.
+  /// Computes Σ_c lhs(row, c)·rhs(row, c). Columns must be contiguous.
   mlir::Value dot(const Matrix &lhs, const Matrix &rhs, mlir::Value row, int64_t columns);
 
   /// Accesses row `row` of a panel.

@@ -75,9 +75,8 @@ ArrayRef<AttentionTiles::Choice> AttentionTiles::getChoices(AttentionStage stage
 std::string AttentionTiles::whyNone(const AttentionSizes &sizes, Type element) {
   if (element.isF64())
     return "computes in float64";
-  if (sizes.headDim > maxHeadDim || sizes.headDim % headDimMultiple != 0)
-    return "has a head_dim of " + std::to_string(sizes.headDim) + ", which is not a multiple of " +
-           std::to_string(headDimMultiple) + " up to " + std::to_string(maxHeadDim);
+  if (sizes.headDim > maxHeadDim)
+    return "has a head_dim of " + std::to_string(sizes.headDim) + ", which is above " + std::to_string(maxHeadDim);
   return "";
 }
 

@@ -40,7 +40,7 @@ struct AttentionSizes {
 /// numbers.
 class AttentionTiles {
 public:
-  static constexpr int64_t maxHeadDim = 256, headDimMultiple = 8;
+  static constexpr int64_t maxHeadDim = 256;
 
   /// The reason why no tiles fit, which completes the sentence "it …"; empty if some fit.
   static std::string whyNone(const AttentionSizes &sizes, mlir::Type element);

@@ -131,7 +131,7 @@ int Decoder::splitHeads(int64_t batch, int64_t length, int64_t heads, int64_t di
 }
 
 int Decoder::attention() {
-  // Heads whose size is not a multiple of 8 are not fused.
+  // Some rows of heads end within a vector.
   constexpr int64_t kLengths[] = {3, 1, 5, 8, 17, 33, 65, 40}, kDims[] = {8, 16, 24, 8, 5, 16, 32, 4};
   uint8_t sizes = nextByte(), more = nextByte(), how = nextByte(), steps = nextByte();
   int64_t batch = 1 + (more & 1), queries = kLengths[sizes & 7], dim = kDims[sizes >> 3 & 7];

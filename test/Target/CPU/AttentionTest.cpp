@@ -145,12 +145,13 @@ struct Results {
 
 class AttentionSizes : public testing::TestWithParam<Sizes> {};
 
-// Lengths around those of blocks and of what they meet; the last size has no blocks.
+// Lengths around those of blocks and of what they meet; the last sizes of heads have columns outside of vectors.
 INSTANTIATE_TEST_SUITE_P(Sizes, AttentionSizes,
                          testing::Values(Sizes{1, 1, 1, 1, 1, 8, true}, Sizes{2, 17, 17, 2, 2, 16, true},
                                          Sizes{1, 65, 65, 2, 1, 24, true}, Sizes{1, 31, 130, 4, 2, 8, false},
                                          Sizes{1, 130, 33, 1, 1, 40, true}, Sizes{1, 33, 130, 1, 1, 8, true},
-                                         Sizes{1, 9, 11, 4, 2, 6, true}));
+                                         Sizes{1, 9, 11, 4, 2, 6, true}, Sizes{1, 33, 17, 2, 1, 20, false},
+                                         Sizes{1, 40, 70, 1, 1, 3, true}, Sizes{1, 17, 20, 1, 1, 1, false}));
 
 TEST_P(AttentionSizes, FormulaOnEveryInstructionSet) {
   Reference reference(GetParam());

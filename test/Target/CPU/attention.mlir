@@ -44,12 +44,12 @@ exec.kernel @backward(%q: tensor<1x20x1x8xbf16>, %k: tensor<1x20x1x8xbf16>, %lse
 
 // -----
 
-// A head size without blocks runs as its formula, which stores a row of scores.
+// Heads whose panels do not fit on the stack run as their formula, which stores a row of scores.
 // CHECK-LABEL: llvm.func @cs336_formula(
 // CHECK:         memref.alloca() {alignment = 64 : i64} : memref<20xf32>
 // CHECK-NOT:     vector<16xi32>
 // CHECK:         llvm.return
-exec.kernel @formula(%q: tensor<1x20x1x12xf32>) : (memref<1x20x1x12xf32>) -> (memref<1x20x1x12xf32>, memref<1x1x20xf32>) {
-  %o, %lse = cs336.attention %q, %q, %q {scale = 1.0 : f64} : tensor<1x20x1x12xf32>, tensor<1x20x1x12xf32> -> tensor<1x1x20xf32>
-  exec.yield %o, %lse : tensor<1x20x1x12xf32>, tensor<1x1x20xf32>
+exec.kernel @formula(%q: tensor<1x20x1x4096xf32>) : (memref<1x20x1x4096xf32>) -> (memref<1x20x1x4096xf32>, memref<1x1x20xf32>) {
+  %o, %lse = cs336.attention %q, %q, %q {scale = 1.0 : f64} : tensor<1x20x1x4096xf32>, tensor<1x20x1x4096xf32> -> tensor<1x1x20xf32>
+  exec.yield %o, %lse : tensor<1x20x1x4096xf32>, tensor<1x1x20xf32>
 }

@@ -5,6 +5,7 @@
 // RUN: cs336-translate --emit-cuda --require-all %S/rows.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=ROWS --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/scatter.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=SCATTER --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/attention.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=ATTENTION --implicit-check-not=spilled
+// RUN: cs336-translate --emit-cuda --require-all %S/attention-head-dims.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=HEAD-DIMS --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/attention-scores.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=SCORES --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/plain-attention.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=PLAIN --implicit-check-not=spilled
 // RUN: sed 's/ARCH/sm_90a/' %S/warpgroup-attention.mlir | cs336-translate --emit-cuda --require-all - | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=WARPGROUP --implicit-check-not=spilled --implicit-check-not=serialised
@@ -42,15 +43,20 @@
 // ATTENTION: sm_100a: 9 kernels
 // ATTENTION: sm_120: 9 kernels
 
+// HEAD-DIMS: sm_80: 14 kernels
+// HEAD-DIMS: sm_90a: 14 kernels
+// HEAD-DIMS: sm_100a: 14 kernels
+// HEAD-DIMS: sm_120: 14 kernels
+
 // SCORES: sm_80: 7 kernels
 // SCORES: sm_90a: 7 kernels
 // SCORES: sm_100a: 7 kernels
 // SCORES: sm_120: 7 kernels
 
-// PLAIN: sm_80: 4 kernels
-// PLAIN: sm_90a: 4 kernels
-// PLAIN: sm_100a: 4 kernels
-// PLAIN: sm_120: 4 kernels
+// PLAIN: sm_80: 3 kernels
+// PLAIN: sm_90a: 3 kernels
+// PLAIN: sm_100a: 3 kernels
+// PLAIN: sm_120: 3 kernels
 
 // WARPGROUP: sm_90a: 15 kernels
 

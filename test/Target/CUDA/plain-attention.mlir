@@ -25,14 +25,6 @@ exec.kernel @long_heads(%q: tensor<1x5x2x264xbf16>) : (memref<1x5x2x264xbf16>) -
   exec.yield %o : tensor<1x5x2x264xbf16>
 }
 
-// CHECK: //===- odd_heads -===//
-// CHECK: // Schedule plain_attention:
-exec.kernel @odd_heads(%q: tensor<1x4x1x12xf32>) : (memref<1x4x1x12xf32>) -> memref<1x4x1x12xf32> {
-  %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64}
-      : tensor<1x4x1x12xf32>, tensor<1x4x1x12xf32> -> tensor<1x1x4xf32>
-  exec.yield %o : tensor<1x4x1x12xf32>
-}
-
 // Two functions, each of which computes the sums of dO ∘ O that it needs: there is no workspace.
 // CHECK: //===- exact -===//
 // CHECK: // Schedule plain_attention: one query per warp, its keys one by one; then one key per warp, its queries one by one, in double.

@@ -20,9 +20,8 @@
 using namespace mlir;
 using namespace cs336;
 
-/// Tensor cores require rows of a multiple of 16 bytes; with larger heads, a tile of queries and keys does not fit into
-/// a multiprocessor.
-static constexpr int64_t kHeadDimMultiple = 8, kMaxHeadDim = 256;
+/// With larger heads, a tile of queries and keys does not fit into a multiprocessor.
+static constexpr int64_t kMaxHeadDim = 256;
 
 static std::string quote(Operation *op) { return ("'" + op->getName().getStringRef() + "'").str(); }
 
@@ -318,10 +317,8 @@ bool Matcher::checkSizes() {
     return refuse(match.values, "HeadDim",
                   "queries have " + Twine(headDim) + " features and values " + Twine(valueDim) +
                       "; they must be equal");
-  if (headDim % kHeadDimMultiple != 0 || headDim > kMaxHeadDim)
-    return refuse(match.values, "HeadDim",
-                  "head_dim " + Twine(headDim) + " is not a multiple of " + Twine(kHeadDimMultiple) + " up to " +
-                      Twine(kMaxHeadDim));
+  if (headDim > kMaxHeadDim)
+    return refuse(match.values, "HeadDim", "head_dim " + Twine(headDim) + " is above " + Twine(kMaxHeadDim));
   if (match.values.getRhs().getDefiningOp() && llvm::is_contained(match.chain, match.values.getRhs().getDefiningOp()))
     return refuse(match.values, "UsedElsewhere", "values are computed from scores");
   return true;

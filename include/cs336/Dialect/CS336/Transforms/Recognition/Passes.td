@@ -60,7 +60,7 @@ def FlashAttentionPass : Pass<"cs336-flash-attention", "::mlir::func::FuncOp"> {
     | `BetweenSoftmaxAndValues` | an operation is between the softmax and the matmul with the values |
     | `Transposed` | the probabilities are not the left, untransposed operand of the matmul with the values |
     | `Epilogue` | one of the two matmuls has an addend, a bias or a ReLU |
-    | `HeadDim` | head_dim is not a multiple of 8, is above 256, or differs from that of the values |
+    | `HeadDim` | head_dim is above 256, or differs from that of the values |
 
     Before:
 
