@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from attention_program import attend, minus_infinity, split_heads
-from dialect_program import Program, Value
+from dialect_program import UNARY, Program, Value
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -99,6 +99,18 @@ def cap(limit: float) -> Callable[[Scores], None]:
         p = scores.program
         ratio = p.binary("div", scores.value, scores.splat(limit))
         scores.value = p.binary("mul", p.unary("tanh", ratio), scores.splat(limit))
+
+    return modify
+
+
+def apply(name: str) -> Callable[[Scores], None]:
+    """Apply an operation of one operand to the scores, or to 1 + score² if it requires positive numbers."""
+
+    def modify(scores: Scores) -> None:
+        p, argument = scores.program, scores.value
+        if name in ("log", "sqrt", "rsqrt"):
+            argument = p.binary("add", p.binary("mul", argument, argument), scores.splat(1))
+        scores.value = p.unary(name, argument)
 
     return modify
 
@@ -244,6 +256,8 @@ CASES = [
     Attention("one-query-cached", 2, 1, 70, 4, 2, 16, (causal(69), linear_bias)),
     Attention("finite-mask", 1, 40, 40, 2, 2, 8, (finite_mask,)),
     Attention("everything", 2, 70, 70, 4, 2, 16, (linear_bias, cap(3.0), bias_table(3), documents, window(20))),
+    *(Attention(name, 1, 34, 40, 2, 1, 20, (apply(name),)) for name in UNARY),
+    Attention("gelu-window-linear-bias", 2, 70, 70, 4, 2, 16, (apply("gelu"), linear_bias, window(20))),
     Attention("large-scores", 1, 70, 70, 1, 1, 8, (cap(50.0), window(30)), size=200),
 ]
 

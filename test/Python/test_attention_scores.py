@@ -62,7 +62,7 @@ def test_low_precision_rounds_operands_and_results_only(case: Attention, dtype: 
     assert_gradients_close({n: fused[n] for n in gradients}, gradients, 5 * rounding, nearly_zero=0.02)
 
 
-@pytest.mark.parametrize("name", ["cap-causal", "linear-bias", "everything", "bias-table", "lengths"])
+@pytest.mark.parametrize("name", ["cap-causal", "linear-bias", "everything", "bias-table", "lengths", "silu", "log"])
 def test_float64(name: str) -> None:
     program = BY_NAME[name].program("f64")
     fused = run(program, fusion="flash")

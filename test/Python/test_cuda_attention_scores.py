@@ -8,7 +8,9 @@
 
 from __future__ import annotations
 
+import math
 import pathlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -63,6 +65,84 @@ def cap(limit: float) -> ScoreFunction:
         lambda s, b, h, i, j: (limit * np.tanh(s / limit), 1 / np.cosh(s / limit) ** 2),
     )
 
+
+def formula(name: str, text: str, derivative: str, evaluate: Callable[[Array], tuple[Array, Array]]) -> ScoreFunction:
+    """Return a function of the score alone."""
+    return ScoreFunction(name, text, derivative, lambda s, *place: evaluate(s))
+
+
+SQUARE = """
+  %one = cs336.constant dense<1.0> : TYPE
+  %square = cs336.mul %s, %s : TYPE
+  %x = cs336.add %square, %one : TYPE"""
+#: With x = 1 + s², x' = 2 s.
+SLOPE_OF_SQUARE = "\n  %dx = cs336.add %s, %s : TYPE"
+
+#: Every operation of one operand, and activations as their formulas.
+UNARY = [
+    formula(
+        "neg",
+        "\n  %r = cs336.neg %s : TYPE",
+        "\n  %d = cs336.constant dense<-1.0> : TYPE",
+        lambda s: (-s, -np.ones(s.shape)),
+    ),
+    formula("exp", "\n  %r = cs336.exp %s : TYPE", "\n  %d = cs336.exp %s : TYPE", lambda s: (np.exp(s), np.exp(s))),
+    formula("sin", "\n  %r = cs336.sin %s : TYPE", "\n  %d = cs336.cos %s : TYPE", lambda s: (np.sin(s), np.cos(s))),
+    formula(
+        "cos",
+        "\n  %r = cs336.cos %s : TYPE",
+        "\n  %sine = cs336.sin %s : TYPE\n  %d = cs336.neg %sine : TYPE",
+        lambda s: (np.cos(s), -np.sin(s)),
+    ),
+    formula(
+        "log",
+        SQUARE + "\n  %r = cs336.log %x : TYPE",
+        SLOPE_OF_SQUARE + "\n  %d = cs336.div %dx, %x : TYPE",
+        lambda s: (np.log(1 + s * s), 2 * s / (1 + s * s)),
+    ),
+    formula(
+        "sqrt",
+        SQUARE + "\n  %r = cs336.sqrt %x : TYPE",
+        "\n  %d = cs336.div %s, %r : TYPE",
+        lambda s: (np.sqrt(1 + s * s), s / np.sqrt(1 + s * s)),
+    ),
+    formula(
+        "rsqrt",
+        SQUARE + "\n  %r = cs336.rsqrt %x : TYPE",
+        "\n  %ratio = cs336.div %r, %x : TYPE\n  %y = cs336.mul %ratio, %s : TYPE\n  %d = cs336.neg %y : TYPE",
+        lambda s: ((1 + s * s) ** -0.5, -s * (1 + s * s) ** -1.5),
+    ),
+    formula(
+        "erf",
+        "\n  %r = cs336.erf %s : TYPE",
+        f"""
+  %square = cs336.mul %s, %s : TYPE
+  %minus = cs336.neg %square : TYPE
+  %bell = cs336.exp %minus : TYPE
+  %height = cs336.constant dense<{2 / math.sqrt(math.pi)!r}> : TYPE
+  %d = cs336.mul %bell, %height : TYPE""",
+        lambda s: (np.vectorize(math.erf)(s), 2 / math.sqrt(math.pi) * np.exp(-s * s)),
+    ),
+    formula(
+        "silu",
+        "\n  %sigmoid = cs336.sigmoid %s : TYPE\n  %r = cs336.mul %s, %sigmoid : TYPE",
+        """
+  %one = cs336.constant dense<1.0> : TYPE
+  %rest = cs336.sub %one, %sigmoid : TYPE
+  %product = cs336.mul %r, %rest : TYPE
+  %d = cs336.add %sigmoid, %product : TYPE""",
+        lambda s: (s / (1 + np.exp(-s)), (1 + s / (1 + np.exp(s))) / (1 + np.exp(-s))),
+    ),
+    formula(
+        "relu",
+        """
+  %zero = cs336.constant dense<0.0> : TYPE
+  %low = cs336.compare le %s, %zero : TYPE
+  %r = cs336.select %low, %zero, %s : TYPE""",
+        "\n  %one = cs336.constant dense<1.0> : TYPE\n  %d = cs336.select %low, %zero, %one : TYPE",
+        lambda s: (np.maximum(s, 0), 1.0 * (s > 0)),
+    ),
+]
 
 LINEAR_BIAS = ScoreFunction(
     "linear bias",
@@ -166,6 +246,16 @@ CASES = {
         Case("f32", 1, 2, 1, 150, 130, 40, causal=False, score=MIXED),
         Case("f32", 3, 2, 2, 33, 65, 16, causal=False, score=LENGTHS, padding=1),
         Case("bf16", 1, 1, 1, 65, 65, 256, causal=True, score=MIXED),
+    ],
+    "operations of one operand in 16 bits": [
+        Case(("bf16", "f16")[i % 2], 1, 2, 1, 33, 40, 20, causal=i % 3 == 0, score=score)
+        for i, score in enumerate(UNARY)
+    ],
+    "operations of one operand in float32": [
+        Case("f32", 1, 1, 1, 17, 20, 12, causal=False, score=score) for score in UNARY
+    ],
+    "operations of one operand in float64": [
+        Case("f64", 1, 1, 1, 5, 9, 4, causal=False, score=score) for score in UNARY
     ],
     "without tiles": [
         Case("f64", 1, 2, 1, 40, 33, 8, causal=False, score=window(5, 2)),

@@ -179,7 +179,7 @@ MatmulOp Matcher::findScores(Value input, Operation *&blocking) {
       continue;
     if (auto matmul = dyn_cast<MatmulOp>(op))
       return matmul;
-    if (isa<ScalarOpInterface>(op))
+    if (isScoreOperation(op))
       llvm::append_range(pending, llvm::reverse(op->getOperands()));
     else if (!blocking && findMatmulBehind(op))
       blocking = op;
@@ -195,8 +195,8 @@ bool Matcher::collectChain(Value input) {
   SmallVector<Value> pending = {input};
   while (!pending.empty()) {
     Value value = pending.back();
-    auto op = value.getDefiningOp<ScalarOpInterface>();
-    if (depends.contains(value) || !op) {
+    Operation *op = value.getDefiningOp();
+    if (depends.contains(value) || !op || !isScoreOperation(op)) {
       depends.try_emplace(value, false);
       pending.pop_back();
       continue;
@@ -255,9 +255,6 @@ void Matcher::peelMasks() {
 bool Matcher::matchFunction(Operation *softmax, Value input) {
   Operation *blocking;
   match.scores = findScores(input, blocking);
-  if (!match.scores && blocking && isPointwise(blocking))
-    return refuse(blocking, "NotInScoreFunction",
-                  "between scores and softmax, " + quote(blocking) + " is not an operation of score functions");
   if (!match.scores && blocking)
     return refuse(blocking, "NotPointwise", "between scores and softmax, " + quote(blocking) + " is not pointwise");
   if (!match.scores)
@@ -346,6 +343,11 @@ Matcher::Result Matcher::run(Operation *op) {
   if (!matchAll(op))
     return refusal ? Result(*refusal) : Result(std::monostate());
   return match;
+}
+
+bool cs336::isScoreOperation(Operation *op) {
+  bool isActivation = isa<DecomposableOpInterface>(op) && op->hasTrait<OpTrait::Elementwise>();
+  return isActivation || isa<ScalarOpInterface>(op);
 }
 
 std::variant<std::monostate, AttentionMatch, AttentionRefusal> cs336::matchAttention(Operation *op) {

@@ -39,6 +39,10 @@ struct AttentionRefusal {
   std::string reason;
 };
 
+/// Returns whether a score function can compute `op`: an element-wise operation, or an activation, which a score
+/// function contains as its formula.
+bool isScoreOperation(mlir::Operation *op);
+
 /// Matches the attention whose probabilities `op` computes as its last step. Returns monostate if `op` does not end a
 /// softmax, or if no matmul uses the softmax's result.
 std::variant<std::monostate, AttentionMatch, AttentionRefusal> matchAttention(mlir::Operation *op);

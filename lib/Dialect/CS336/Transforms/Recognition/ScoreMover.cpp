@@ -231,7 +231,7 @@ Value ScoreMover::copy(Value value, const Axes &axes) {
     return {};
   if (auto embedding = dyn_cast<EmbeddingOp>(op))
     return copyEmbedding(embedding, axes);
-  if (!isa<ScalarOpInterface>(op))
+  if (!isScoreOperation(op))
     return {};
   if (isOfScores)
     if (Value masked = copyMask(op, axes))
@@ -314,7 +314,7 @@ Value ScoreMover::copyEmbedding(EmbeddingOp op, const Axes &axes) {
   return readElement(op.getTable(), {row, column});
 }
 
-/// Copies an element-wise operation. Numbers are computed in the type of scores.
+/// Copies an element-wise operation, or the formula of an activation. Numbers are computed in the type of scores.
 Value ScoreMover::copyScalar(Operation *op, const Axes &axes) {
   Type result = tensorType(op->getResult(0)).getElementType();
   if (auto cast = dyn_cast<CastOp>(op)) {
@@ -332,5 +332,11 @@ Value ScoreMover::copyScalar(Operation *op, const Axes &axes) {
   Operation *copy = inner.clone(*op, mapping);
   copy->setLoc(op->getLoc());
   copy->getResult(0).setType(getScalarType(result));
-  return copy->getResult(0);
+  auto activation = dyn_cast<DecomposableOpInterface>(copy);
+  if (!activation)
+    return copy->getResult(0);
+  FailureOr<SmallVector<Value>> formula = activation.decompose(inner);
+  assert(succeeded(formula) && "activations have formulas for all types");
+  copy->erase();
+  return formula->front();
 }

@@ -273,24 +273,6 @@ func.func @no_scores(%s: tensor<4x4xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32
 
 // -----
 
-// An activation of scores, as the composite that a frontend writes.
-// REMARK: "relu"{{.*}}NotInScoreFunction{{.*}}between scores and softmax, 'cs336.relu' is not an operation of score functions
-func.func @activation(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xf32>, tensor<4x8xf32> -> tensor<4x4xf32> loc("scores")
-  %r = cs336.relu %s : tensor<4x4xf32> loc("relu")
-  %m0 = cs336.reduce max %r axes = [1] {stop_gradient} : tensor<4x4xf32> -> tensor<4xf32>
-  %m = cs336.broadcast %m0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
-  %d = cs336.sub %r, %m : tensor<4x4xf32>
-  %e = cs336.exp %d : tensor<4x4xf32>
-  %z0 = cs336.reduce sum %e axes = [1] : tensor<4x4xf32> -> tensor<4xf32>
-  %z = cs336.broadcast %z0 dims = [0] : tensor<4xf32> -> tensor<4x4xf32>
-  %p = cs336.div %e, %z : tensor<4x4xf32> loc("softmax")
-  %o = cs336.matmul %p, %v : tensor<4x4xf32>, tensor<4x8xf32> -> tensor<4x8xf32> loc("values")
-  return %o : tensor<4x8xf32>
-}
-
-// -----
-
 // The matmul of queries and keys adds a bias.
 // REMARK: "scores"{{.*}}Epilogue{{.*}}the matmul that computes scores has an addend, a bias or a ReLU
 func.func @bias(%q: tensor<4x8xf32>, %k: tensor<4x8xf32>, %v: tensor<4x8xf32>, %b: tensor<4xf32>) -> tensor<4x8xf32> {

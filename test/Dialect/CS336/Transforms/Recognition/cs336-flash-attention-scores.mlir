@@ -615,3 +615,30 @@ func.func @groups(%q: tensor<1x3x2x4x8xf32>, %k0: tensor<1x3x4x8xf32>, %v0: tens
   %o = cs336.matmul %p, %v : tensor<1x3x2x4x4xf32>, tensor<1x3x2x4x8xf32> -> tensor<1x3x2x4x8xf32>
   return %o : tensor<1x3x2x4x8xf32>
 }
+
+// -----
+
+// Activations become their formulas, in the type of the scores. A bias that one computes is a table.
+// REMARK: "values"{{.*}}Fused{{.*}}with a score function of 1 table
+// CHECK-LABEL: func.func @activations(
+// CHECK: %[[BIAS:.*]] = cs336.silu %arg3 : tensor<4x4xbf16>
+// CHECK: cs336.attention {{.*}}score(%[[BIAS]] : tensor<4x4xbf16>)
+// CHECK-NEXT: ^bb0(%[[SCORE:.*]]: tensor<f32>, %{{.*}}: tensor<i32>, %{{.*}}: tensor<i32>, %{{.*}}: tensor<i32>, %{{.*}}: tensor<i32>, %{{.*}}: tensor<4x4xbf16>):
+// CHECK: %[[ZERO:.*]] = cs336.constant dense<0.000000e+00> : tensor<f32>
+// CHECK: %[[IS_LOW:.*]] = cs336.compare le %[[SCORE]], %[[ZERO]] : tensor<f32>
+// CHECK: %[[RELU:.*]] = cs336.select %[[IS_LOW]], %[[ZERO]], %[[SCORE]] : tensor<f32>
+// CHECK: %[[SUM:.*]] = cs336.add %[[RELU]], %{{.*}} : tensor<f32>
+// CHECK: cs336.erf %{{.*}} : tensor<f32>
+// CHECK-NOT: cs336.relu
+// CHECK-NOT: cs336.gelu
+// CHECK: cs336.yield
+func.func @activations(%q: tensor<4x8xbf16>, %k: tensor<4x8xbf16>, %v: tensor<4x8xbf16>, %b: tensor<4x4xbf16>) -> tensor<4x8xbf16> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<4x8xbf16>, tensor<4x8xbf16> -> tensor<4x4xbf16> loc("scores")
+  %r = cs336.relu %s : tensor<4x4xbf16>
+  %bias = cs336.silu %b : tensor<4x4xbf16>
+  %sum = cs336.add %r, %bias : tensor<4x4xbf16>
+  %g = cs336.gelu %sum : tensor<4x4xbf16>
+  %p = cs336.softmax %g : tensor<4x4xbf16> loc("softmax")
+  %o = cs336.matmul %p, %v : tensor<4x4xbf16>, tensor<4x8xbf16> -> tensor<4x8xbf16> loc("values")
+  return %o : tensor<4x8xbf16>
+}

@@ -19,7 +19,8 @@ def FlashAttentionPass : Pass<"cs336-flash-attention", "::mlir::func::FuncOp"> {
     - Scale: any number of multiplications and divisions by a constant, or none.
     - Mask: selections of −∞, or additions of 0 and −∞.
     - Leading axes: none, batches, batches and heads, or groups of heads.
-    - Any other element-wise operations of score functions (`ScalarOpInterface`) between the scores and the softmax.
+    - Any other element-wise operations of score functions (`ScalarOpInterface`), and activations such as `cs336.silu`,
+      between the scores and the softmax.
 
     The pass adds layout operations, so that operands and result have the shape [batch, positions, heads, head_dim].
     These compose with a head split and merge, which become reshapes. If keys and values are repeated for several query
@@ -55,7 +56,7 @@ def FlashAttentionPass : Pass<"cs336-flash-attention", "::mlir::func::FuncOp"> {
     | `UsedElsewhere` | another operation reads the scores, or the values are computed from them |
     | `NoSoftmax` | the probabilities are not quite a softmax over the keys |
     | `NoScores` | the input of the softmax is not a matmul of queries and keys |
-    | `NotInScoreFunction` | between scores and softmax, an element-wise operation is a composite, or rounds or widens scores |
+    | `NotInScoreFunction` | an operation between scores and softmax rounds or widens scores, or there are more than 256 |
     | `NotPointwise` | an operation that is not element-wise is between scores and softmax |
     | `BetweenSoftmaxAndValues` | an operation is between the softmax and the matmul with the values |
     | `Transposed` | the probabilities are not the left, untransposed operand of the matmul with the values |
