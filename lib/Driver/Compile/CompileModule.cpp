@@ -66,8 +66,6 @@ LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &given) {
   PipelineOptions pipeline;
   if (failed(parseOptions(module, options, pipeline)))
     return failure();
-  if (options.target == Target::CUDA)
-    cuda::setArchitectures(module, options.architectures);
 
   PassManager manager(module.getContext(), module.getOperationName());
   // Verifying after every pass, as cs336-opt does, takes as long as all passes together: here it is done once, after
@@ -84,6 +82,9 @@ LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &given) {
         "--cs336-pipeline, or run passes with cs336-opt");
   if (!entries.empty() && llvm::all_of(entries, isPlanned))
     return success();
+  // A planned program keeps the architectures that it was planned for.
+  if (options.target == Target::CUDA)
+    cuda::setArchitectures(module, options.architectures);
   if (failed(entries.empty() ? buildPipeline(manager, pipeline, fail) : buildPlanning(manager, pipeline, fail)))
     return failure();
 

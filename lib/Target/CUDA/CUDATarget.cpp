@@ -13,6 +13,7 @@
 #include "cs336/Target/CUDA/EmitCUDA.h"
 #include "cs336/Target/NVRTC/CubinCache.h"
 #include "mlir/IR/Threading.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <mutex>
 
@@ -106,8 +107,23 @@ LogicalResult KernelCompiler::run(MutableArrayRef<Job> jobs, Location loc, Timin
   return isCompiled;
 }
 
+/// Returns how to plan workspaces that are large enough for `architectures`.
+static FailureOr<std::string> describePlanning(ModuleOp module, ArrayRef<std::string> architectures) {
+  FailureOr<std::vector<std::string>> planned = getArchitectures(module);
+  if (failed(planned))
+    return failure();
+  if (llvm::all_of(architectures, [&](const std::string &each) { return llvm::is_contained(*planned, each); }))
+    return std::string(": run --exec-add-workspaces before --exec-plan-memory");
+  std::string wanted = llvm::join(architectures, ","),
+              known = planned->empty() ? portableTarget.name.str() : llvm::join(*planned, ",");
+  return " for " + wanted + ", but the program was planned for " + known +
+         ": plan it again with --cuda-select-schedules=arch=" + wanted +
+         " before --cs336-pipeline or --exec-add-workspaces";
+}
+
 /// Rejects launches with a workspace that is too small for their kernel.
-static LogicalResult checkWorkspaces(ModuleOp module, ArrayRef<CUDAKernel> kernels) {
+static LogicalResult checkWorkspaces(ModuleOp module, ArrayRef<CUDAKernel> kernels,
+                                     ArrayRef<std::string> architectures) {
   llvm::StringMap<int64_t> bytesOfKernel;
   for (const CUDAKernel &kernel : kernels)
     bytesOfKernel[kernel.name] = kernel.getWorkspaceBytes();
@@ -117,8 +133,9 @@ static LogicalResult checkWorkspaces(ModuleOp module, ArrayRef<CUDAKernel> kerne
       bytes = exec::getStorageBytes(cast<MemRefType>(workspace.getType()));
     if (bytes >= wanted)
       return WalkResult::advance();
-    launch.emitError() << "has a workspace of " << bytes << " bytes, and kernel '" << launch.getKernel() << "' needs "
-                       << wanted << ": run --exec-add-workspaces before --exec-plan-memory";
+    if (FailureOr<std::string> planning = describePlanning(module, architectures); succeeded(planning))
+      launch.emitError() << "has a workspace of " << bytes << " bytes, and kernel '" << launch.getKernel() << "' needs "
+                         << wanted << *planning;
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
@@ -202,7 +219,7 @@ FailureOr<CompiledKernels> cs336::compileKernelsForCUDA(ModuleOp module, const C
   TimingScope emitting = scope.nest("Write CUDA text");
   FailureOr<std::vector<CUDAKernel>> kernels = emitCUDAKernels(module, options.architectures);
   emitting.stop();
-  if (failed(kernels) || failed(checkWorkspaces(module, *kernels)))
+  if (failed(kernels) || failed(checkWorkspaces(module, *kernels, options.architectures)))
     return failure();
   // Writes the text before compiling, so that code that does not compile can be read.
   if (!options.dumpDir.empty() && failed(dumpTexts(*kernels, options.dumpDir, loc)))

@@ -12,8 +12,19 @@
 // TARGET: error: pipeline options 'target=cuda': the target is not the device that the program is compiled for: leave it out
 
 // A launch whose kernel writes to a workspace must have one.
-// RUN: not cs336-translate --emit-executable --device cuda %S/Inputs/planned-without-workspace.mlir 2>&1 | FileCheck %s --check-prefix=WORKSPACE
+// RUN: sed '1i module attributes {exec.architectures = ["sm_90a"]} {' %S/Inputs/planned-without-workspace.mlir > %t.without.mlir
+// RUN: echo '}' >> %t.without.mlir
+// RUN: not cs336-translate --emit-executable --device cuda --arch sm_90a %t.without.mlir 2>&1 | FileCheck %s --check-prefix=WORKSPACE
 // WORKSPACE: error: has a workspace of 0 bytes, and kernel 'total' needs {{[0-9]+}}: run --exec-add-workspaces before --exec-plan-memory
+
+// The workspaces that were planned for one architecture may be too small for another.
+// RUN: not cs336-translate --emit-executable --device cuda --arch sm_80,sm_90a %S/Inputs/planned-without-workspace.mlir 2>&1 | FileCheck %s --check-prefix=UNPLANNED
+// UNPLANNED: error: has a workspace of 0 bytes, and kernel 'total' needs {{[0-9]+}} for sm_80,sm_90a, but the program was planned for portable: plan it again with --cuda-select-schedules=arch=sm_80,sm_90a before --cs336-pipeline or --exec-add-workspaces
+// RUN: cs336-opt --cs336-pipeline=target=cuda %S/Inputs/attention-gradient.mlir -o %t.portable.mlir
+// RUN: not cs336-translate --emit-executable --device cuda --arch sm_90a %t.portable.mlir 2>&1 | FileCheck %s --check-prefix=PORTABLE
+// PORTABLE: error: has a workspace of 196608 bytes, and kernel '{{.*}}' needs {{[0-9]+}} for sm_90a, but the program was planned for portable: plan it again with --cuda-select-schedules=arch=sm_90a before --cs336-pipeline or --exec-add-workspaces
+// RUN: cs336-opt --cuda-select-schedules=arch=sm_90a --cs336-pipeline=target=cuda %S/Inputs/attention-gradient.mlir -o %t.planned.mlir
+// RUN: cs336-translate --emit-executable --device cuda --arch sm_90a --no-cache %t.planned.mlir -o %t.planned.cs336x
 
 // The text of a kernel that is named like a variable of CUDA does not compile. The error is at the kernel, says where the text is, and
 // holds the compiler's messages; without --dump-dir it says how to keep the text.
