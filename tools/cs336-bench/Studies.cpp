@@ -48,10 +48,10 @@ StudyFlags StudyStep::getFlags(Edition edition, bool isSmall) const {
 
 bool Study::isCalled(llvm::StringRef problem) const { return problem == name || llvm::is_contained(aliases, problem); }
 
-std::vector<const StudyStep *> Study::getSteps(bool isOnGPU) const {
+std::vector<const StudyStep *> Study::getSteps(bool isOnGPU, Edition edition) const {
   std::vector<const StudyStep *> selected;
   for (const StudyStep &step : steps)
-    if (isOnGPU || !step.needsGPU)
+    if ((isOnGPU || !step.needsGPU) && step.onlyEdition.value_or(edition) == edition)
       selected.push_back(&step);
   return selected;
 }
@@ -73,6 +73,7 @@ const std::vector<Study> &cs336::bench::getStudies() {
   static constexpr llvm::StringLiteral sizesOf2026 = "small,medium,large,2.7B,10B";
   static const StudyFlags modelOf2026{{"size", sizesOf2026}, {"context-length", "512"}};
   static constexpr llvm::StringLiteral lengths = "256,1024,4096,8192,16384,65536";
+  static constexpr llvm::StringLiteral flashLengths = "128,256,512,1024,2048,4096,8192,16384,32768,65536";
   // Studies of data parallelism share these.
   static const StudyFlags ddpOnCPU{{"size", "tiny"}, {"batch-size", "2"}, {"warmup", "1"}, {"steps", "5"}};
   static const StudyFlags ddpOf2026{{"size", "2.7B"}, {"context-length", "512"}};
@@ -247,21 +248,35 @@ const std::vector<Study> &cs336::bench::getStudies() {
           {"warmup", "1"},
           {"steps", "3"}},
          modelOf2026}}},
+      {"flash_forward",
+       "attention of one sequence without heads by mask, length and width: time and memory of the forward pass, "
+       "unfused and fused",
+       "problem flash_forward of assignment 2 (systems) of Stanford's CS336, 2025 and 2026, and what a published "
+       "write-up of it measured",
+       {{"attention",
+         {{"batch-size", "1"},
+          {"mask", "full,causal"},
+          {"head-dim", "16,32,64,128"},
+          {"length", flashLengths},
+          {"dtype", "bf16,fp32"},
+          {"fusion", "none,all"}},
+         {{"head-dim", "64"}, {"length", "128,256"}, {"dtype", "fp32"}, {"steps", "10"}}}}},
       {"flash_benchmarking",
        "causal attention of one sequence without heads by length, width and type: the forward pass, the backward pass "
-       "and both, unfused and fused; on a GPU also fused by the tile of scores, from 16 to 256 queries and keys",
+       "and both, unfused and fused; on a GPU also fused by the tile of scores, from 16 to 256 queries and keys, with "
+       "and without the mask",
        "problem flash_benchmarking of assignment 2 (systems) of Stanford's CS336, 2025 and 2026",
        {{"attention",
          {{"batch-size", "1"},
           {"mask", "causal"},
           {"head-dim", "16,32,64,128"},
-          {"length", "128,256,512,1024,2048,4096,8192,16384,32768,65536"},
+          {"length", flashLengths},
           {"dtype", "bf16,fp32"},
           {"fusion", "none,all"}},
          {{"head-dim", "64"}, {"length", "128,256,512"}, {"steps", "10"}}},
         {"attention",
          {{"batch-size", "1"},
-          {"mask", "causal"},
+          {"mask", "causal,full"},
           {"head-dim", "64,128"},
           {"length", "16384"},
           {"dtype", "bf16,fp32"},
@@ -272,6 +287,52 @@ const std::vector<Study> &cs336::bench::getStudies() {
          /*hasTimeline=*/false,
          /*needsGPU=*/true,
          /*ownFlags=*/{"tiles"}}}},
+      {"leaderboard",
+       "the case of the leaderboard: in 2025, causal attention of one sequence of 16384 tokens with 16 heads of 64, "
+       "forward and backward; in 2026, a training step of a model of 8 billion parameters on two GPUs, one sequence of "
+       "32768 tokens each, compiled without a cache",
+       "the leaderboards of assignment 2 (systems) of Stanford's CS336, 2025 and 2026",
+       {{"attention",
+         {{"batch-size", "1"},
+          {"num-heads", "16"},
+          {"mask", "causal"},
+          {"head-dim", "64"},
+          {"length", "16384"},
+          {"dtype", "bf16"},
+          {"fusion", "all"}},
+         {{"num-heads", "2"}, {"length", "512"}, {"dtype", "fp32"}, {"steps", "10"}},
+         {},
+         /*hasTimeline=*/false,
+         /*needsGPU=*/false,
+         /*ownFlags=*/{},
+         Edition::Of2025},
+        {"ddp",
+         {{"d-model", "4096"},
+          {"d-ff", "11008"},
+          {"num-layers", "34"},
+          {"num-heads", "32"},
+          {"vocab-size", "151936"},
+          {"context-length", "32768"},
+          {"batch-size", "1"},
+          {"ranks", "2"},
+          {"distribute", "fsdp"},
+          {"dtype", "bf16"},
+          {"memory-budget", "128GiB"},
+          {"warmup", "1"},
+          {"steps", "3"},
+          {"no-cache", ""}},
+         {{"d-model", "64"},
+          {"d-ff", "128"},
+          {"num-layers", "2"},
+          {"num-heads", "2"},
+          {"vocab-size", "512"},
+          {"context-length", "128"},
+          {"dtype", "fp32"}},
+         {},
+         /*hasTimeline=*/false,
+         /*needsGPU=*/false,
+         /*ownFlags=*/{},
+         Edition::Of2026}}},
       {"distributed_communication_single_node",
        "all-reduces in float32 between processes of one host, by the number of ranks and the size",
        "problem distributed_communication_single_node of assignment 2 (systems) of Stanford's CS336, 2025 and 2026",

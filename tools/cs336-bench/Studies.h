@@ -50,6 +50,8 @@ struct StudyStep {
   /// Flags that make this step what it is. Given by the user, they are for this step alone among those of its command,
   /// which would reject them in the others. The study leaves this step out if it rejects other flags of the user.
   std::vector<llvm::StringRef> ownFlags = {};
+  /// The only edition that has this command; nullopt for a command of all editions.
+  std::optional<Edition> onlyEdition = std::nullopt;
 
   /// The flags on that device, in the order of `flags`.
   StudyFlags getFlags(Edition edition, bool isSmall) const;
@@ -64,8 +66,8 @@ struct Study {
 
   /// Returns true for the study's name and its aliases.
   bool isCalled(llvm::StringRef problem) const;
-  /// Returns the commands that the device has.
-  std::vector<const StudyStep *> getSteps(bool isOnGPU) const;
+  /// Returns the commands of the edition that the device has.
+  std::vector<const StudyStep *> getSteps(bool isOnGPU, Edition edition) const;
   /// Returns true if the flag, in the study's spelling, is one of another step's `ownFlags` and not of `step`'s.
   bool isOfOtherStep(llvm::StringRef flag, const StudyStep &step) const;
 };

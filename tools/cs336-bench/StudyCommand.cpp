@@ -181,9 +181,9 @@ absl::Status StudyCommand::run(llvm::StringRef) {
   if (list) {
     for (const Study &study : getStudies()) {
       llvm::outs() << study.name << ": " << study.description << "\n";
-      for (const StudyStep &step : study.steps) {
-        llvm::outs() << "  cs336-bench " << step.command;
-        for (auto [flag, value] : step.getFlags(edition, /*isSmall=*/false))
+      for (const StudyStep *step : study.getSteps(/*isOnGPU=*/true, edition)) {
+        llvm::outs() << "  cs336-bench " << step->command;
+        for (auto [flag, value] : step->getFlags(edition, /*isSmall=*/false))
           llvm::outs() << " --" << flag << (value.empty() ? "" : " ") << value;
         llvm::outs() << "\n";
       }

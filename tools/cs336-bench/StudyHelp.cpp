@@ -101,16 +101,16 @@ absl::Status cs336::bench::writeStudyHelp(const Study &study, const StudyArgumen
                   {"takes", "takes", [](const DeviceRow &row) { return Cell(row.forecast); }, Show::Text}},
               llvm::ArrayRef(devices)},
              stream);
-  for (const StudyStep &step : study.steps) {
+  for (const StudyStep *step : study.getSteps(/*isOnGPU=*/true, arguments.getEdition())) {
     Command *command =
-        *llvm::find_if(commands, [&](Command *known) { return known->getSubCommand().getName() == step.command; });
-    std::vector<FlagRow> flags = listFlags(step, arguments.getEdition(), command->getSubCommand());
-    stream << "\ncs336-bench " << step.command << ": " << command->getSubCommand().getDescription()
-           << (step.needsGPU ? ", on a GPU" : "") << "\n\n";
+        *llvm::find_if(commands, [&](Command *known) { return known->getSubCommand().getName() == step->command; });
+    std::vector<FlagRow> flags = listFlags(*step, arguments.getEdition(), command->getSubCommand());
+    stream << "\ncs336-bench " << step->command << ": " << command->getSubCommand().getDescription()
+           << (step->needsGPU ? ", on a GPU" : "") << "\n\n";
     if (!flags.empty())
       writeTable({"", "", getFlagColumns(), llvm::ArrayRef(flags)}, stream);
     Report columns{
-        {}, {}, {"all flags: cs336-bench " + step.command.str() + " --help", "columns: " + listColumns(*command)}};
+        {}, {}, {"all flags: cs336-bench " + step->command.str() + " --help", "columns: " + listColumns(*command)}};
     stream << (flags.empty() ? "" : "\n");
     ReportWriter::create(Format::Table)->write(columns, stream);
   }

@@ -162,7 +162,7 @@ absl::Status StudyArguments::check(llvm::ArrayRef<Study> studies, llvm::ArrayRef
   for (const StudyLine &flag : given) {
     auto isReceived = [&](bool onGPU) {
       return llvm::any_of(studies, [&](const Study &study) {
-        return llvm::any_of(study.getSteps(onGPU),
+        return llvm::any_of(study.getSteps(onGPU, edition),
                             [&](const StudyStep *step) { return receives(study, *step, commands, flag); });
       });
     };
@@ -196,7 +196,7 @@ bool StudyArguments::mayLeaveOut(const StudyStep &step) const {
 std::vector<StudyLine> StudyArguments::expand(const Study &study, llvm::ArrayRef<Command *> commands, bool onGPU,
                                               bool small) const {
   std::vector<StudyLine> lines;
-  for (const StudyStep *step : study.getSteps(onGPU)) {
+  for (const StudyStep *step : study.getSteps(onGPU, edition)) {
     StudyLine &line = lines.emplace_back();
     line.push_back(step->command.str());
     std::vector<StudyLine> own = selectFlags(given, commands, study, *step);

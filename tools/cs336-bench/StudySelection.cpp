@@ -20,7 +20,8 @@ absl::StatusOr<StudySelection> cs336::bench::selectCommands(const Study &study, 
   std::vector<StudyLine> lines = arguments.expand(study, commands, arguments.isOnGPU(), arguments.isSmall());
   std::vector<LineForecast> answers = forecastLines(program, commands, lines), kept;
   StudySelection selection;
-  for (auto [step, line, answer] : llvm::zip_equal(study.getSteps(arguments.isOnGPU()), lines, answers)) {
+  std::vector<const StudyStep *> steps = study.getSteps(arguments.isOnGPU(), arguments.getEdition());
+  for (auto [step, line, answer] : llvm::zip_equal(steps, lines, answers)) {
     if (answer.status.ok()) {
       selection.lines.push_back(std::move(line));
       kept.push_back(std::move(answer));

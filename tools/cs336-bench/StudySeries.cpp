@@ -40,7 +40,7 @@ static std::string describeBuild() {
 void StudySeries::list(const StudyArguments &arguments) {
   std::string build = describeBuild();
   for (const Study &study : getStudies()) {
-    std::vector<const StudyStep *> steps = study.getSteps(arguments.isOnGPU());
+    std::vector<const StudyStep *> steps = study.getSteps(arguments.isOnGPU(), arguments.getEdition());
     for (auto [index, line] :
          llvm::enumerate(arguments.expand(study, commands, arguments.isOnGPU(), arguments.isSmall()))) {
       std::string document =
