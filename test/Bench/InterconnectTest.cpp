@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Bench/Timeline/DeviceModel.h"
+#include "cs336/Cost/DeviceModel.h"
 
 #include <gtest/gtest.h>
 

@@ -59,10 +59,10 @@ TEST(DeviceModelTest, TheLongestPartBoundsACommand) {
   EXPECT_DOUBLE_EQ((PredictedTime{2e-6, 3e-6, 4e-6}).getTotal(), 7e-6);
   // 4.24 MB at 4.24 TB/s.
   const DeviceModel &h200 = *findDeviceModel("h200");
-  PredictedTime time = h200.predict({1, 0, 0, 0, 4.24e6}, {});
+  PredictedTime time = predictTime(h200, {1, 0, 0, 0, 4.24e6}, {});
   EXPECT_DOUBLE_EQ(time.memory, 1e-6);
   EXPECT_DOUBLE_EQ(time.getTotal(), 3e-6);
-  EXPECT_DOUBLE_EQ(h200.predict({}, {}).getTotal(), 0);
+  EXPECT_DOUBLE_EQ(predictTime(h200, {}, {}).getTotal(), 0);
 }
 
 TEST(TimelineTest, LiveBytesAreThoseOfEachCommand) {
@@ -274,14 +274,14 @@ TEST(DeviceModelTest, CommandsTakeTheLongerOfArithmeticAndMemory) {
   EXPECT_EQ(model.name, "h200");
   exec::Work compute{1, 0, 0, 7e12, 8}, move{1, 0, 0, 8, 4.24e12};
   auto getSeconds = [&](const exec::Work &work, format::Arithmetic arithmetic) {
-    return model.predictSeconds(work, arithmetic) - model.commandSeconds;
+    return predictTime(model, work, arithmetic).getTotal() - model.commandSeconds;
   };
   EXPECT_NEAR(getSeconds(compute, format::Arithmetic::bf16), 0.01, 1e-9);
   EXPECT_NEAR(getSeconds(compute, format::Arithmetic::f32), 7.0 / 47, 1e-9);
   EXPECT_NEAR(getSeconds(compute, format::Arithmetic::tf32), 7.0 / 340, 1e-9);
   EXPECT_NEAR(getSeconds(compute, format::Arithmetic::tf32x3), 21.0 / 340, 1e-9);
   EXPECT_NEAR(getSeconds(move, format::Arithmetic::bf16), 1, 1e-9);
-  EXPECT_EQ(model.predictSeconds({}, format::Arithmetic::none), 0);
+  EXPECT_EQ(predictTime(model, {}, format::Arithmetic::none).getTotal(), 0);
   EXPECT_EQ(findDeviceModel("h2000"), nullptr);
 }
 

@@ -34,7 +34,7 @@ static void addLaunches(const runtime::Executable &executable, const DeviceModel
       facts->work.flops = command->flops;
       facts->work.bytes = command->bytes;
       facts->arithmetic = nameArithmetic(command->arithmetic);
-      facts->predicted = device.predict(facts->work, command->arithmetic);
+      facts->predicted = predictTime(device, facts->work, command->arithmetic);
       facts->addLaunch(entry->name, format::EnumNamePhase(command->phase), command->source, command->location);
       if (executable.description().target == format::Target::cpu && facts->schedules.empty())
         facts->schedules.push_back(

@@ -51,7 +51,7 @@ static void addLaunches(ModuleOp module, const DeviceModel &device, llvm::String
       facts->work = counter.measure(command);
       format::Arithmetic arithmetic = toFormat(counter.getArithmetic(command));
       facts->arithmetic = nameArithmetic(arithmetic);
-      facts->predicted = device.predict(facts->work, arithmetic);
+      facts->predicted = predictTime(device, facts->work, arithmetic);
       facts->addLaunch(entry.getSymName(), exec::stringifyCommandPhase(command.getPhase()),
                        exec::getSourcePath(launch.getLoc()), exec::printLocation(launch.getLoc()));
     }

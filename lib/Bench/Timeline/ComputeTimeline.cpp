@@ -193,7 +193,7 @@ static void addCommands(const format::ExecutableT &program, const format::EntryT
       timed.wireBytes = getRingBytes(kind, program.world_size, bytes);
       timed.end = timed.start + device.interconnect.predict(kind, {program.world_size}, bytes).getTotal();
     } else {
-      timed.end = timed.start + device.predictSeconds(timed.work, command->arithmetic);
+      timed.end = timed.start + predictTime(device, timed.work, command->arithmetic).getTotal();
     }
     if (const format::RecordT *record = command->body.AsRecord())
       events[record->event] = timed.end;

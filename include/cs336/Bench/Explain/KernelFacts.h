@@ -9,7 +9,7 @@
 #define CS336_BENCH_EXPLAIN_KERNELFACTS_H
 
 #include "cs336/Bench/Report/Report.h"
-#include "cs336/Bench/Timeline/DeviceModel.h"
+#include "cs336/Bench/Timeline/PredictedTime.h"
 #include "cs336/Target/CUDA/Occupancy.h"
 #include "cs336/Target/CompiledKernels.h"
 #include "cs336/Target/NVRTC/CubinResources.h"

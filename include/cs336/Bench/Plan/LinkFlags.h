@@ -8,7 +8,7 @@
 #ifndef CS336_BENCH_PLAN_LINKFLAGS_H
 #define CS336_BENCH_PLAN_LINKFLAGS_H
 
-#include "cs336/Bench/Timeline/Interconnect.h"
+#include "cs336/Cost/Interconnect.h"
 #include "cs336/Driver/Flags/FlagParsers.h"
 
 #include "absl/status/status.h"

@@ -8,7 +8,7 @@
 #ifndef CS336_BENCH_PLAN_PREDICTONFLAG_H
 #define CS336_BENCH_PLAN_PREDICTONFLAG_H
 
-#include "cs336/Bench/Timeline/DeviceModel.h"
+#include "cs336/Cost/DeviceModel.h"
 #include "cs336/Driver/Flags/FlagParsers.h"
 
 #include "absl/status/status.h"

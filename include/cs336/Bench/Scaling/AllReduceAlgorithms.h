@@ -8,7 +8,7 @@
 #ifndef CS336_BENCH_SCALING_ALLREDUCEALGORITHMS_H
 #define CS336_BENCH_SCALING_ALLREDUCEALGORITHMS_H
 
-#include "cs336/Bench/Timeline/Interconnect.h"
+#include "cs336/Cost/Interconnect.h"
 
 #include <optional>
 

@@ -35,7 +35,7 @@
 #ifndef CS336_BENCH_SCALING_SCALINGMODEL_H
 #define CS336_BENCH_SCALING_SCALINGMODEL_H
 
-#include "cs336/Bench/Timeline/Interconnect.h"
+#include "cs336/Cost/Interconnect.h"
 #include "cs336/Frontend/TransformerConfig.h"
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 #ifndef CS336_BENCH_TIMELINE_MEMORYTIMELINE_H
 #define CS336_BENCH_TIMELINE_MEMORYTIMELINE_H
 
-#include "cs336/Bench/Timeline/DeviceModel.h"
+#include "cs336/Bench/Timeline/PredictedTime.h"
 
 #include <array>
 #include <string>

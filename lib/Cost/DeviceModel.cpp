@@ -1,17 +1,17 @@
-//===- DeviceModel.cpp - Predicted times of commands ----------------------===//
+//===- DeviceModel.cpp - Rates of devices and of their links --------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Bench/Timeline/DeviceModel.h"
+#include "cs336/Cost/DeviceModel.h"
 
+#include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace cs336;
-using namespace cs336::bench;
 
 /// Hosts of 8 H200s. The start and the bandwidth of NVLink are a fit to all-reduces of bf16 in CUDA graphs, by NCCL
 /// between 2 and 4 H200s of one host, and through each other's memory ("peers") between 2. The fit minimises the sum of
@@ -59,59 +59,27 @@ static constexpr DeviceModel kModels[] = {
     {"cpu", 1e10, 1e10, 2e10, 2e10, 2e10, 5e-6, kCPULinks},
 };
 
-llvm::ArrayRef<DeviceModel> cs336::bench::getDeviceModels() { return kModels; }
+llvm::ArrayRef<DeviceModel> cs336::getDeviceModels() { return kModels; }
 
-const DeviceModel *cs336::bench::findDeviceModel(llvm::StringRef name) {
+const DeviceModel *cs336::findDeviceModel(llvm::StringRef name) {
   const auto *found = llvm::find_if(kModels, [&](const DeviceModel &model) { return model.name == name; });
   return found == std::end(kModels) ? nullptr : found;
 }
 
-const DeviceModel &cs336::bench::getDefaultDeviceModel(bool isForGPU) {
-  return *findDeviceModel(isForGPU ? "h200" : "cpu");
-}
+const DeviceModel &cs336::getDefaultDeviceModel(bool isForGPU) { return *findDeviceModel(isForGPU ? "h200" : "cpu"); }
 
-static double getRate(const DeviceModel &model, format::Arithmetic arithmetic) {
-  switch (arithmetic) {
-  case format::Arithmetic::none:
-    break;
-  case format::Arithmetic::f64:
-    return model.flops64;
-  case format::Arithmetic::f32:
-    return model.flops32;
-  case format::Arithmetic::tf32:
-    return model.flopsTF32;
-  case format::Arithmetic::tf32x3:
-    return model.flopsTF32 / 3;
-  case format::Arithmetic::bf16:
-  case format::Arithmetic::f16:
-    return model.flops16;
+double DeviceModel::getFlops(Type elementType, Precision precision) const {
+  if (elementType.isF64())
+    return flops64;
+  if (!elementType.isF32())
+    return flops16;
+  switch (precision) {
+  case Precision::IEEE:
+    return flops32;
+  case Precision::TF32:
+    return flopsTF32;
+  case Precision::TF32x3:
+    return flopsTF32 / 3;
   }
-  llvm_unreachable("every arithmetic has a rate");
-}
-
-PredictedTime DeviceModel::predict(const exec::Work &work, format::Arithmetic arithmetic) const {
-  if (work.getCommands() == 0)
-    return {};
-  PredictedTime time{work.bytes / memoryBytes, 0, commandSeconds};
-  if (arithmetic != format::Arithmetic::none)
-    time.compute = work.flops / getRate(*this, arithmetic);
-  return time;
-}
-
-Bound PredictedTime::getBound() const {
-  if (launch > std::max(memory, compute))
-    return Bound::Launch;
-  return compute > memory ? Bound::Compute : Bound::Memory;
-}
-
-llvm::StringRef cs336::bench::stringifyBound(Bound bound) {
-  switch (bound) {
-  case Bound::Memory:
-    return "memory";
-  case Bound::Compute:
-    return "compute";
-  case Bound::Launch:
-    return "launch";
-  }
-  llvm_unreachable("every bound has a name");
+  llvm_unreachable("every precision has a rate");
 }

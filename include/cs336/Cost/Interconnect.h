@@ -13,10 +13,10 @@
 // The steps and bytes are those of ring algorithms (getRingSteps, getRingBytes). A group of n = h·m ranks, m on each of
 // h hosts, takes one ring within each host and one between the hosts:
 //
-//   all-reduce of B bytes        ring of m, B bytes (reduce-scatter, then all-gather); ring of h, B/m bytes between
-//   them all-gather, reduce-scatter   ring of m, B bytes; ring of h, B/m bytes broadcast                    chain of m,
-//   B bytes; chain of h, B bytes all-to-all                   B·(m - 1)/n bytes within the host, B·(n - m)/n between
-//   hosts
+//   all-reduce of B bytes       ring of m, B bytes (reduce-scatter, then all-gather); ring of h, B/m bytes
+//   all-gather, reduce-scatter  ring of m, B bytes; ring of h, B/m bytes
+//   broadcast                   chain of m, B bytes; chain of h, B bytes
+//   all-to-all                  B·(m - 1)/n bytes within the host, B·(n - m)/n between hosts
 //
 // The formula has the terms of NCCL's own cost model for rings (src/graph/tuning.cc: a base latency, a latency per
 // step on the link and on the network, and bytes by bandwidth). As there, chunks of one collective are on both links at
@@ -24,12 +24,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CS336_BENCH_TIMELINE_INTERCONNECT_H
-#define CS336_BENCH_TIMELINE_INTERCONNECT_H
+#ifndef CS336_COST_INTERCONNECT_H
+#define CS336_COST_INTERCONNECT_H
 
 #include "cs336/Dialect/CS336/IR/Collectives.h"
 
-namespace cs336::bench {
+namespace cs336 {
 
 /// Returns the number of steps of a ring algorithm, in each of which every rank sends to its neighbour: n - 1 for
 /// `group` = n, and twice as many for an all-reduce, which is a reduce-scatter and an all-gather. 0 for one rank.
@@ -75,6 +75,6 @@ struct Interconnect {
   CollectiveTime predict(CollectiveKind kind, RankGroup group, int64_t bytes) const;
 };
 
-} // namespace cs336::bench
+} // namespace cs336
 
-#endif // CS336_BENCH_TIMELINE_INTERCONNECT_H
+#endif // CS336_COST_INTERCONNECT_H

@@ -5,16 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Bench/Timeline/Interconnect.h"
+#include "cs336/Cost/Interconnect.h"
 
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 
 using namespace cs336;
-using namespace cs336::bench;
 
-int64_t cs336::bench::getRingSteps(CollectiveKind kind, int64_t group) {
+int64_t cs336::getRingSteps(CollectiveKind kind, int64_t group) {
   return kind == CollectiveKind::AllReduce ? 2 * (group - 1) : group - 1;
 }
 
