@@ -8,6 +8,7 @@
 #include "cs336/Pipelines/Pipelines.h"
 
 #include "cs336/Conversion/CS336ToExec/Passes.h"
+#include "cs336/Cost/DeviceModel.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Dialect/Exec/Transforms/Passes.h"
 #include "cs336/Target/CUDA/Passes.h"
@@ -250,9 +251,11 @@ static void addDifferentiation(OpPassManager &manager, const PipelineOptions &op
 /// Runs after recomputation, which reads the backward pass alone, and before the optimizer, which reads averaged
 /// gradients.
 static void addDistribution(OpPassManager &manager, const PipelineOptions &options) {
-  if (options.worldSize != 1)
-    manager.addNestedPass<func::FuncOp>(
-        createDistributePass({options.worldSize, options.distribute, options.bucketMiB, options.prefetch}));
+  if (options.worldSize == 1)
+    return;
+  llvm::StringRef device = getDefaultDeviceModel(/*isForGPU=*/options.target == Target::CUDA).name;
+  manager.addNestedPass<func::FuncOp>(
+      createDistributePass({options.worldSize, options.distribute, options.bucketMiB, device.str(), options.prefetch}));
 }
 
 static void addOptimizer(OpPassManager &manager, const PipelineOptions &options) {

@@ -219,7 +219,7 @@ def parse(text: str, name: str = "<string>") -> Module:
     return Module(_cs336.Module.parse(text, name))
 
 
-def _check_ranks(ranks: int | None, distribute: Distribute | None, bucket_mib: float | None) -> None:
+def _check_ranks(ranks: int | None, distribute: Distribute | None, bucket_mib: float | str | None) -> None:
     """Raise ValueError for numbers out of range, and for arguments that have no effect without another."""
     if ranks is not None and ranks < 1:
         raise ValueError(f"ranks is {ranks}, must be at least 1")
@@ -230,8 +230,8 @@ def _check_ranks(ranks: int | None, distribute: Distribute | None, bucket_mib: f
         return
     if distribute not in ("bucket", "zero1", "fsdp"):
         raise ValueError('bucket_mib requires distribute="bucket", "zero1" or "fsdp"')
-    if not 0 < bucket_mib < float("inf"):
-        raise ValueError(f"bucket_mib is {bucket_mib}, must be above 0 and finite")
+    if bucket_mib != "auto" and (isinstance(bucket_mib, str) or not 0 < bucket_mib < float("inf")):
+        raise ValueError(f"bucket_mib is {bucket_mib!r}, must be above 0 and finite, or 'auto'")
 
 
 def compile(
@@ -248,7 +248,7 @@ def compile(
     memory_budget: int | str | None = None,
     ranks: int | None = None,
     distribute: Distribute | None = None,
-    bucket_mib: float | None = None,
+    bucket_mib: float | str | None = None,
 ) -> Executable:
     """Run the whole pipeline and generate code for this machine's CPU or for GPUs.
 
@@ -287,8 +287,8 @@ def compile(
         bucket are. "zero1" and "fsdp" exchange like "bucket", and each rank stores a part of parameters and state:
         ranks gather parameters once per step, or for the forward and the backward pass. Requires `ranks`.
     bucket_mib
-        Size in MiB at which a bucket is complete. Requires `distribute` "bucket", "zero1" or "fsdp". Default: a
-        twentieth of all gradients, at least 25.
+        Size in MiB at which a bucket is complete, or "auto", which chooses it by predicted times. Requires `distribute`
+        "bucket", "zero1" or "fsdp". Default: a twentieth of all gradients, at least 25.
 
     Raises
     ------

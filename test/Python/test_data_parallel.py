@@ -107,8 +107,8 @@ def test_gradients_are_those_of_the_whole_batch(tmp_path: Path, mode: Any, dtype
     check_gradients(run_gradients(tmp_path, executable, ranks), dtype)
 
 
-@pytest.mark.parametrize("bucket_mib", [1e-6, 0.02])
-def test_size_of_buckets_does_not_change_gradients(tmp_path: Path, bucket_mib: float) -> None:
+@pytest.mark.parametrize("bucket_mib", [1e-6, 0.02, "auto"])
+def test_size_of_buckets_does_not_change_gradients(tmp_path: Path, bucket_mib: float | str) -> None:
     executable = cs336.compile(
         program("forward_backward", 2), dtype="bf16", ranks=2, distribute="bucket", bucket_mib=bucket_mib
     )
@@ -269,6 +269,7 @@ def test_missing_exchange_is_found(tmp_path: Path) -> None:
         ({"ranks": 2, "distribute": "flat", "bucket_mib": 1}, 'bucket_mib requires distribute="bucket"'),
         ({"bucket_mib": 1}, 'bucket_mib requires distribute="bucket"'),
         ({"ranks": 2, "distribute": "bucket", "bucket_mib": 0}, "bucket_mib is 0, must be above 0 and finite"),
+        ({"ranks": 2, "distribute": "bucket", "bucket_mib": "large"}, "bucket_mib is 'large', must be above 0"),
         (
             {"ranks": 2, "distribute": "flat", "pipeline": "world-size=4"},
             "ranks=2 conflicts with 'world-size=4' in pip",

@@ -17,6 +17,7 @@
 #include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/runtime/CudaInfo.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
 
 #include "absl/strings/str_cat.h"
@@ -50,7 +51,8 @@ DDPCommand::DDPCommand(std::string program)
       bucketMiBs(
           "bucket-mib",
           cl::desc(
-              "Sizes in MiB at which a bucket is complete, side by side (default: a twentieth of all, at least 25)"),
+              "Sizes in MiB at which a bucket is complete, side by side; auto: chosen by predicted times (default: a "
+              "twentieth of all, at least 25)"),
           cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
       ranks("ranks", cl::desc("Numbers of ranks (default: the number of GPUs, or 2 on the CPU)"),
             cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
@@ -104,9 +106,9 @@ absl::Status DDPCommand::check() const {
   for (int number : ranks)
     if (number < 1 || number > kMostRanks)
       return absl::InvalidArgumentError(absl::StrCat("--ranks is ", number, ", must be from 1 to ", kMostRanks));
-  for (double size : bucketMiBs)
-    if (size <= 0)
-      return absl::InvalidArgumentError(absl::StrCat("--bucket-mib is ", size, ", must be above 0"));
+  for (const BucketSize &size : bucketMiBs)
+    if (!size.isAutomatic && size.mib <= 0)
+      return absl::InvalidArgumentError(absl::StrCat("--bucket-mib is ", size.mib, ", must be above 0"));
   bool haveBuckets = distributions.empty() || llvm::any_of(distributions, hasBuckets);
   if (!bucketMiBs.empty() && !haveBuckets)
     return absl::InvalidArgumentError("--bucket-mib requires --distribute bucket, zero1 or fsdp");
@@ -162,7 +164,7 @@ absl::StatusOr<std::vector<DDPRow>> DDPCommand::getCells() const {
   std::vector<Distribution> modes{Distribution::None, Distribution::Bucket};
   if (!distributions.empty())
     modes.assign(distributions.begin(), distributions.end());
-  std::vector<std::optional<double>> sizes{std::nullopt};
+  std::vector<std::optional<BucketSize>> sizes{std::nullopt};
   if (!bucketMiBs.empty())
     sizes.assign(bucketMiBs.begin(), bucketMiBs.end());
   bool hasBaseline = llvm::is_contained(modes, Distribution::None) || llvm::is_contained(*numbers, 1);
@@ -194,7 +196,7 @@ absl::StatusOr<std::vector<DDPRow>> DDPCommand::getCells() const {
             cells.push_back(cell);
             continue;
           }
-          for (std::optional<double> size : sizes) {
+          for (const std::optional<BucketSize> &size : sizes) {
             cell.bucketMiB = size;
             cells.push_back(cell);
           }
@@ -227,7 +229,7 @@ static std::string getPipelineOptions(const DDPRow &row) {
   if (row.distribution != Distribution::None)
     absl::StrAppend(&options, " world-size=", row.ranks, " distribute=", stringifyDistribution(row.distribution).str());
   if (row.bucketMiB)
-    absl::StrAppend(&options, " bucket-mib=", *row.bucketMiB);
+    options += llvm::formatv(" bucket-mib={0}", *row.bucketMiB);
   return options;
 }
 

@@ -51,7 +51,7 @@ std::string cs336::bench::describeRow(const DDPRow &row) {
                                    config.contextLength, stringifyComputeType(row.computeType),
                                    describeFusion(row.fusion, row.pipeline), getModeName(row));
   if (row.bucketMiB)
-    text += absl::StrCat(" of ", *row.bucketMiB, " MiB");
+    text += row.bucketMiB->isAutomatic ? " of predicted size" : absl::StrCat(" of ", row.bucketMiB->mib, " MiB");
   return text + llvm::formatv(", {0} {1}", row.ranks, row.ranks == 1 ? "rank" : "ranks").str();
 }
 
@@ -140,6 +140,14 @@ static Cell makeFailure(const DDPRow &row) {
   return text.empty() ? Cell::note("failed", std::string(status.message())) : Cell::note(text);
 }
 
+/// Returns the MiB as a number, or "auto".
+static Cell makeBucketSize(const DDPRow &row) {
+  const std::optional<BucketSize> &size = row.bucketMiB;
+  if (!size)
+    return Cell::empty();
+  return size->isAutomatic ? Cell(llvm::StringRef("auto")) : Cell(absl::StrCat(size->mib), size->mib);
+}
+
 static void appendSettings(Columns &columns) {
   columns = getModelSettings<DDPRow>();
   Columns shape = getModelShape<DDPRow>();
@@ -149,11 +157,8 @@ static void appendSettings(Columns &columns) {
                      Show::OnRequest, Role::Setting});
   columns.push_back(
       {"distribute", "distribute", [](const DDPRow &row) { return Cell(getModeName(row)); }, Show::Setting});
-  columns.push_back({"bucket (MiB)", "bucket_mib",
-                     [](const DDPRow &row) {
-                       return row.bucketMiB ? Cell(absl::StrCat(*row.bucketMiB), *row.bucketMiB) : Cell::empty();
-                     },
-                     Show::Setting});
+  columns.push_back(
+      {"bucket (MiB)", "bucket_mib", [](const DDPRow &row) { return makeBucketSize(row); }, Show::Setting});
   columns.push_back({"ranks", "ranks", [](const DDPRow &row) { return Cell::integer(row.ranks); }, Show::Setting});
 }
 
@@ -347,12 +352,7 @@ static std::optional<Table> makeMemoryTable(llvm::ArrayRef<DDPRow> rows) {
       {"dtype", "dtype", [](const MomentRow &row) { return Cell(stringifyComputeType(row.row->computeType)); },
        Show::Setting},
       {"distribute", "distribute", [](const MomentRow &row) { return Cell(getModeName(*row.row)); }, Show::Setting},
-      {"bucket (MiB)", "bucket_mib",
-       [](const MomentRow &row) {
-         const std::optional<double> &size = row.row->bucketMiB;
-         return size ? Cell(absl::StrCat(*size), *size) : Cell::empty();
-       },
-       Show::Setting},
+      {"bucket (MiB)", "bucket_mib", [](const MomentRow &row) { return makeBucketSize(*row.row); }, Show::Setting},
       {"ranks", "ranks", [](const MomentRow &row) { return Cell::integer(row.row->ranks); }, Show::Setting},
       {"moment", "moment", [](const MomentRow &row) { return Cell(row.moment.name); }, Show::Result, Role::Setting}};
   for (MemoryKind kind : getMemoryKinds()) {

@@ -7,6 +7,8 @@
 
 #include "cs336/Driver/Flags/DistributeFlags.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 #include "absl/strings/str_cat.h"
 
 using namespace cs336;
@@ -19,8 +21,10 @@ DistributeFlags::DistributeFlags(const cl::opt<int> &ranks, cl::OptionCategory &
            getDistributeValues(), cl::cat(category), cl::sub(subcommand)),
       bucketMiB(
           "bucket-mib",
-          cl::desc("Size in MiB at which a bucket of gradients is complete (default: a twentieth of all, at least 25)"),
-          cl::value_desc("number"), cl::cat(category), cl::sub(subcommand)) {}
+          cl::desc(
+              "Size in MiB at which a bucket of gradients is complete, or auto: chosen by predicted times (default: a "
+              "twentieth of all, at least 25)"),
+          cl::value_desc("number|auto"), cl::cat(category), cl::sub(subcommand)) {}
 
 absl::Status DistributeFlags::check() const {
   if (ranks < 1)
@@ -33,8 +37,8 @@ absl::Status DistributeFlags::check() const {
   bool hasBuckets = mode == DistributeMode::Bucket || mode == DistributeMode::Zero1 || mode == DistributeMode::FSDP;
   if (!areGiven() || !hasBuckets)
     return absl::InvalidArgumentError("--bucket-mib requires --distribute bucket, zero1 or fsdp");
-  if (bucketMiB <= 0)
-    return absl::InvalidArgumentError(absl::StrCat("--bucket-mib is ", bucketMiB.getValue(), ", must be above 0"));
+  if (!bucketMiB.isAutomatic && bucketMiB.mib <= 0)
+    return absl::InvalidArgumentError(absl::StrCat("--bucket-mib is ", bucketMiB.mib, ", must be above 0"));
   return absl::OkStatus();
 }
 
@@ -45,6 +49,6 @@ std::vector<FlagOption> DistributeFlags::getOptions() const {
   options.push_back({"world-size", absl::StrCat(ranks.getValue()), "--ranks"});
   options.push_back({"distribute", stringifyDistributeMode(mode).str(), "--distribute"});
   if (bucketMiB.getNumOccurrences() > 0)
-    options.push_back({"bucket-mib", absl::StrCat(bucketMiB.getValue()), "--bucket-mib"});
+    options.push_back({"bucket-mib", llvm::formatv("{0}", bucketMiB.getValue()).str(), "--bucket-mib"});
   return options;
 }

@@ -59,7 +59,7 @@ private:
   llvm::cl::OptionCategory modelCategory{"The model"};
   ModelFlags model;
   llvm::cl::list<Distribution, bool, EnumParser<Distribution>> distributions;
-  RealListFlag bucketMiBs;
+  llvm::cl::list<BucketSize> bucketMiBs;
   llvm::cl::list<int> ranks;
   llvm::cl::opt<int64_t> warmup;
   llvm::cl::opt<int64_t> steps;

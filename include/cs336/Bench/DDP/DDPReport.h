@@ -38,7 +38,7 @@ struct DDPRow {
   PipelineVariant pipeline;
   Distribution distribution = Distribution::None;
   /// Absent for modes without buckets.
-  std::optional<double> bucketMiB = std::nullopt;
+  std::optional<BucketSize> bucketMiB = std::nullopt;
   int ranks = 1;
   DDPMeasurement measurement = {};
   /// The variant of PyTorch that was measured. Empty for this program's own steps.

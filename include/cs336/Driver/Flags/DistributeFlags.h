@@ -8,7 +8,6 @@
 #ifndef CS336_DRIVER_FLAGS_DISTRIBUTEFLAGS_H
 #define CS336_DRIVER_FLAGS_DISTRIBUTEFLAGS_H
 
-#include "cs336/Driver/Flags/FlagParsers.h"
 #include "cs336/Pipelines/Pipelines.h"
 #include "llvm/Support/CommandLine.h"
 
@@ -43,7 +42,7 @@ public:
 private:
   const llvm::cl::opt<int> &ranks;
   llvm::cl::opt<DistributeMode> mode;
-  RealFlag bucketMiB;
+  llvm::cl::opt<BucketSize> bucketMiB;
 };
 
 } // namespace cs336

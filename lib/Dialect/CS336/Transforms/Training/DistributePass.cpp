@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ExchangeModel.h"
 #include "ShardParameters.h"
 #include "WidenedGradient.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
@@ -16,7 +17,9 @@
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "cs336/Statistics/RemarkOptions.h"
+#include "cs336/Support/UnknownValue.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -52,8 +55,9 @@ using Bucket = SmallVector<Member *>;
 struct Distribution {
   int64_t worldSize;
   DistributeMode mode;
-  /// The size in bytes at which a bucket is complete; 0 stands for a size that depends on the gradients' bytes.
-  double bucketBytes;
+  BucketSize bucketSize;
+  /// The device that BucketSize::isAutomatic is for.
+  const DeviceModel &device;
   /// The parameters whose gradients are scattered.
   llvm::StringSet<> scattered;
 };
@@ -80,8 +84,13 @@ private:
   bool replaceSplat(unsigned index, ConstantOp constant);
   /// Returns whether `a` is computed before `b`.
   static bool isReadyBefore(const Member *a, const Member *b);
-  double getBucketBytes() const;
-  SmallVector<Bucket> chooseBuckets(bool scattered);
+  bool hasBuckets() const {
+    return distribution.mode == DistributeMode::Bucket || distribution.mode == DistributeMode::Zero1 ||
+           distribution.mode == DistributeMode::FSDP;
+  }
+  double getBucketBytes();
+  double predictBucketBytes(int64_t gradientBytes);
+  SmallVector<Bucket> chooseBuckets(bool scattered, double bucketBytes);
   bool waitsForAllGradients() const {
     return distribution.mode == DistributeMode::PerParameter || distribution.mode == DistributeMode::Flat;
   }
@@ -164,19 +173,52 @@ bool Distributor::isReadyBefore(const Member *a, const Member *b) {
   return first->isBeforeInBlock(second);
 }
 
-/// Returns the size in bytes at which a bucket is complete. No computation overlaps the exchange of the last bucket, so
-/// a bucket is a small part of all gradients. Smaller buckets do not use the links' bandwidth.
-double Distributor::getBucketBytes() const {
-  constexpr double kLeastMiB = 25, kBuckets = 20;
-  if (distribution.bucketBytes != 0)
-    return distribution.bucketBytes;
-  double bytes = 0;
-  for (const Member &member : members)
-    bytes += static_cast<double>(getTensorBytes(member.value));
-  return std::max(kLeastMiB * kMiB, bytes / kBuckets);
+static CollectiveKind getKind(const Bucket &bucket) {
+  return bucket.front()->isScattered ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce;
 }
 
-SmallVector<Bucket> Distributor::chooseBuckets(bool scattered) {
+static std::string formatMilliseconds(double seconds) { return llvm::formatv("{0:f3} ms", seconds * 1e3).str(); }
+
+static std::string formatSize(const BucketForecast &forecast) {
+  return llvm::formatv("{0}", BucketSize{forecast.bytes / kMiB}).str();
+}
+
+/// Returns the size of buckets with the best predicted time.
+double Distributor::predictBucketBytes(int64_t gradientBytes) {
+  ExchangeModel model(function.getBody().front(), distribution.device, distribution.worldSize);
+  auto [chosen, earliest] = chooseBucketSize(model, gradientBytes, [&](double bytes) {
+    SmallVector<Bucket> buckets = chooseBuckets(/*scattered=*/false, bytes);
+    llvm::append_range(buckets, chooseBuckets(/*scattered=*/true, bytes));
+    llvm::stable_sort(buckets, [](const Bucket &a, const Bucket &b) { return isReadyBefore(a.back(), b.back()); });
+    return llvm::map_to_vector(buckets, [](const Bucket &bucket) {
+      return Exchange{getKind(bucket), getBytes(bucket), bucket.back()->value.getDefiningOp()};
+    });
+  });
+  remark::passed(function.getLoc(), remarkOptions("BucketSize")) << remark::add(
+      "@{0}: buckets of {1} MiB: {2} collectives take {3}, {4} of it after the computation of {5}, as predicted for "
+      "{6} ranks on {7}; the earliest end, {8} after the computation, has buckets of {9} MiB",
+      function.getName(), formatSize(chosen), chosen.numCollectives, formatMilliseconds(chosen.time.communication),
+      formatMilliseconds(chosen.time.exposed), formatMilliseconds(model.getComputeSeconds()), distribution.worldSize,
+      model.getDevice(), formatMilliseconds(earliest.time.exposed), formatSize(earliest));
+  return chosen.bytes;
+}
+
+/// Returns the size in bytes at which a bucket is complete. By default, a bucket is a small part of all gradients,
+/// because no computation overlaps the exchange of the last bucket. Smaller buckets do not use the links' bandwidth.
+double Distributor::getBucketBytes() {
+  constexpr double kLeastMiB = 25, kBuckets = 20;
+  BucketSize size = distribution.bucketSize;
+  if (!size.isAutomatic && size.mib != 0)
+    return size.mib * kMiB;
+  int64_t bytes = 0;
+  for (const Member &member : members)
+    bytes += getTensorBytes(member.value);
+  if (size.isAutomatic && hasBuckets())
+    return predictBucketBytes(bytes);
+  return std::max(kLeastMiB * kMiB, static_cast<double>(bytes) / kBuckets);
+}
+
+SmallVector<Bucket> Distributor::chooseBuckets(bool scattered, double bucketBytes) {
   Bucket order;
   for (Member &member : members)
     if (member.isScattered == scattered)
@@ -185,7 +227,6 @@ SmallVector<Bucket> Distributor::chooseBuckets(bool scattered) {
     llvm::stable_sort(order, isReadyBefore);
 
   SmallVector<Bucket> buckets;
-  double bucketBytes = getBucketBytes();
   auto isComplete = [&](const Bucket &bucket) {
     switch (distribution.mode) {
     case DistributeMode::PerParameter:
@@ -243,10 +284,9 @@ void Distributor::exchange(const Bucket &bucket) {
   MLIRContext *context = function.getContext();
   std::string name = nameBucket(bucket);
   Location loc = inPhase(Phase::Communication, NameLoc::get(StringAttr::get(context, name)));
-  auto collective =
-      CollectiveOp::create(builder, loc, types, isScattered ? CollectiveKind::ReduceScatter : CollectiveKind::AllReduce,
-                           CollectiveReductionAttr::get(context, CollectiveReduction::Mean), values,
-                           distribution.worldSize, /*root=*/IntegerAttr());
+  auto collective = CollectiveOp::create(builder, loc, types, getKind(bucket),
+                                         CollectiveReductionAttr::get(context, CollectiveReduction::Mean), values,
+                                         distribution.worldSize, /*root=*/IntegerAttr());
   for (auto [member, mean] : llvm::zip_equal(bucket, collective.getResults()))
     replaceResults(*member, mean, builder);
   ++numCollectives;
@@ -285,8 +325,9 @@ void Distributor::setResultTypes() {
 
 void Distributor::run() {
   collectMembers();
+  double bucketBytes = getBucketBytes();
   for (bool scattered : {false, true})
-    for (const Bucket &bucket : chooseBuckets(scattered))
+    for (const Bucket &bucket : chooseBuckets(scattered, bucketBytes))
       exchange(bucket);
   if (!distribution.scattered.empty())
     setResultTypes();
@@ -317,11 +358,15 @@ LogicalResult DistributePass::checkOptions(func::FuncOp function) {
   if (prefetch < kAutomaticPrefetch)
     return function.emitOpError() << "cannot be distributed: prefetch is " << prefetch.getValue()
                                   << ", must not be negative, except -1, which chooses it by the mode";
-  // The negated comparison also rejects NaN.
-  if (!(bucketMiB >= 0))
+  if (bucketMiB.mib < 0)
     return function.emitOpError() << "cannot be distributed: bucket-mib is "
-                                  << llvm::formatv("{0:f}", bucketMiB.getValue()).str()
+                                  << llvm::formatv("{0:f}", bucketMiB.mib).str()
                                   << ", must be above 0, or 0 for a size by the gradients";
+  if (!findDeviceModel(predictOn)) {
+    auto names =
+        llvm::map_to_vector(getDeviceModels(), [](const DeviceModel &device) -> StringRef { return device.name; });
+    return function.emitOpError() << "cannot be distributed: " << describeUnknown("predict-on", predictOn, names);
+  }
   return success();
 }
 
@@ -346,7 +391,7 @@ FailureOr<ShardedParameters> DistributePass::shard(func::FuncOp function, bool e
 }
 
 void DistributePass::exchange(func::FuncOp function, llvm::StringSet<> scattered) {
-  Distribution distribution{worldSize, mode, bucketMiB * kMiB, std::move(scattered)};
+  Distribution distribution{worldSize, mode, bucketMiB, *findDeviceModel(predictOn), std::move(scattered)};
   Distributor distributor(function, distribution);
   distributor.run();
   numCollectives += distributor.numCollectives;

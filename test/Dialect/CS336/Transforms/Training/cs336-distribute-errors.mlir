@@ -2,13 +2,15 @@
 // RUN: not cs336-opt %s --split-input-file --cs336-distribute=world-size=0 2>&1 | FileCheck %s --check-prefix=WORLD
 // RUN: not cs336-opt %s --split-input-file --cs336-distribute='world-size=2 bucket-mib=-1' 2>&1 | FileCheck %s --check-prefix=BUCKET
 // RUN: not cs336-opt %s --split-input-file --cs336-distribute='world-size=2 bucket-mib=nan' 2>&1 | FileCheck %s --check-prefix=NAN
+// RUN: not cs336-opt %s --split-input-file --cs336-distribute='world-size=2 predict-on=h300' 2>&1 | FileCheck %s --check-prefix=DEVICE
 // RUN: not cs336-opt %s --split-input-file --cs336-distribute='world-size=2 mode=zero1 prefetch=-2' 2>&1 | FileCheck %s --check-prefix=PREFETCH
 // RUN: not cs336-opt %s --split-input-file --cs336-distribute='world-size=2 mode=zero1' 2>&1 | FileCheck %s --check-prefix=SHARDED
 // RUN: not cs336-opt %s --cs336-distribute=mode=ring 2>&1 | FileCheck %s --check-prefix=MODE
 
 // WORLD: cannot be distributed: world-size is 0, must be at least 1
 // BUCKET: cannot be distributed: bucket-mib is -1.00, must be above 0, or 0 for a size by the gradients
-// NAN: cannot be distributed: bucket-mib is nan, must be above 0
+// NAN: for the --bucket-mib option: 'nan' is neither a finite number of MiB nor auto
+// DEVICE: cannot be distributed: unknown predict-on 'h300': expected h200, a100 or cpu
 // PREFETCH: cannot be distributed: prefetch is -2, must not be negative, except -1, which chooses it by the mode
 // MODE: unknown mode 'ring': expected per-parameter, flat, overlap, bucket, zero1 or fsdp
 

@@ -91,6 +91,13 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     last bucket does not overlap with computation, so it must not be too large. The loss is ready before all gradients,
     and is exchanged like a gradient.
 
+    `bucket-mib=auto` chooses the size by predicted times, on the device that `predict-on` names. A collective takes a
+    constant time, a latency per step of a ring, and the time of its bytes. It starts when its gradients are ready and
+    the previous collective has ended. GEMMs, attention and tables take the time of their FLOPs or of their memory
+    accesses, whichever is longer; other operations take none. Among the powers of two from 64 KiB up to all gradients,
+    the pass chooses the largest size whose last collective ends at most 1 % of the step later than with the best size.
+    The remark `BucketSize` has the choice and its predicted times.
+
     If the last operation of a gradient widens a bf16 or f16 value, the ranks exchange the narrow value, and the mean is
     widened instead. Ranks accumulate in float32, in the order of ranks, so all ranks get the same bits. A gradient that
     is a constant is equal on all ranks and is not exchanged.
@@ -115,13 +122,13 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     place of the parameter.
 
     With `world-size` 1, and on functions that contain collectives, the pass changes nothing. Errors: a `world-size`
-    below 1, a negative `bucket-mib`, a `prefetch` below -1, a `train` function without gradients, a function
-    with several blocks, and a function that returns the new value of a parameter to shard.
+    below 1, a negative `bucket-mib`, an unknown `predict-on`, a `prefetch` below -1, a `train` function without
+    gradients, a function with several blocks, and a function that returns the new value of a parameter to shard.
 
-    Remarks: `Distributed` for each function; `Bucketed` for each collective of several gradients, with their names and
-    bytes; `Sharded` and `Scattered`, with the numbers of parameters and the bytes of all gathers and scatters;
-    `Replicated` (missed) for a matrix whose rows cannot be divided equally among the ranks; `HasCollectives` (missed)
-    for a function that contains collectives.
+    Remarks: `Distributed` for each function; `BucketSize` for the choice of `bucket-mib=auto`; `Bucketed` for each
+    collective of several gradients, with their names and bytes; `Sharded` and `Scattered`, with the numbers of
+    parameters and the bytes of all gathers and scatters; `Replicated` (missed) for a matrix whose rows cannot be
+    divided equally among the ranks; `HasCollectives` (missed) for a function that contains collectives.
 
     Before:
 
@@ -176,8 +183,11 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
       clEnumValN(::cs336::DistributeMode::Bucket, "bucket", "one per bucket, as soon as its last gradient is ready"),
       clEnumValN(::cs336::DistributeMode::Zero1, "zero1", "as bucket, with sharded parameters that are gathered once"),
       clEnumValN(::cs336::DistributeMode::FSDP, "fsdp", "as zero1, and the backward pass gathers them again"))}]>,
-    Option<"bucketMiB", "bucket-mib", "double", "0",
-           "Size in MiB at which a bucket is complete (default: a twentieth of all gradients, at least 25)">,
+    Option<"bucketMiB", "bucket-mib", "::cs336::BucketSize", "::cs336::BucketSize()",
+           "Size in MiB at which a bucket is complete, or auto: chosen by predicted times (default: a twentieth of all "
+           "gradients, at least 25)">,
+    Option<"predictOn", "predict-on", "std::string", "\"h200\"",
+           "Device whose rates and links bucket-mib=auto uses: h200 (default), a100 or cpu">,
     Option<"prefetch", "prefetch", "int64_t", "-1",
            "Number of layers by which sharded parameters are gathered ahead of their first use (default: all for a "
            "backward pass of mode zero1, otherwise 1)">];
