@@ -73,7 +73,8 @@ protected:
     return block;
   }
 
-  static double Reduced(int ranks, int64_t i, Reduction reduction) {
+  /// Returns element i of the reduction of all ranks' blocks. Means of integers round toward zero.
+  static double Reduced(int ranks, int64_t i, Reduction reduction, bool is_integer) {
     double result = Value(0, i);
     for (int rank = 1; rank != ranks; ++rank) {
       double value = Value(rank, i);
@@ -81,7 +82,9 @@ protected:
                : reduction == Reduction::kMin ? std::min(result, value)
                                               : result + value;
     }
-    return reduction == Reduction::kMean ? result / ranks : result;
+    if (reduction != Reduction::kMean)
+      return result;
+    return is_integer ? std::trunc(result / ranks) : result / ranks;
   }
 
   template <typename T>
@@ -90,20 +93,18 @@ protected:
       int ranks = communicator.size(), rank = communicator.rank();
       for (Reduction reduction : {Reduction::kSum, Reduction::kMean, Reduction::kMax, Reduction::kMin})
         for (int64_t count : {0, 1, 5, 1000}) {
-          if (reduction == Reduction::kMean && !IsFloat(dtype))
-            continue;
           std::vector<T> src = Block<T>(rank, count), dst(count);
           ASSERT_TRUE(communicator.AllReduce(src.data(), dst.data(), count, dtype, reduction).ok());
           ASSERT_TRUE(communicator.AllReduce(src.data(), src.data(), count, dtype, reduction).ok());
           for (int64_t i = 0; i != count; ++i) {
-            double expected = Reduced(ranks, i, reduction);
+            double expected = Reduced(ranks, i, reduction, !IsFloat(dtype));
             EXPECT_NEAR(static_cast<double>(dst[i]), expected, tolerance * (1 + std::abs(expected)));
             EXPECT_EQ(src[i], dst[i]);
           }
           src = Block<T>(rank, count * ranks);
           ASSERT_TRUE(communicator.ReduceScatter(src.data(), dst.data(), count, dtype, reduction).ok());
           for (int64_t i = 0; i != count; ++i) {
-            double expected = Reduced(ranks, rank * count + i, reduction);
+            double expected = Reduced(ranks, rank * count + i, reduction, !IsFloat(dtype));
             EXPECT_NEAR(static_cast<double>(dst[i]), expected, tolerance * (1 + std::abs(expected)));
           }
         }
@@ -179,6 +180,49 @@ TEST_P(CommunicatorTest, ExchangesParts) {
   });
 }
 
+TEST_P(CommunicatorTest, MovesBooleans) {
+  ForEachRank([](Communicator &communicator) {
+    int ranks = communicator.size(), own = communicator.rank();
+    auto isSet = [](int rank, int64_t i) { return static_cast<uint8_t>((rank + i) % 3 == 0); };
+    constexpr int64_t kCount = 5;
+    std::vector<uint8_t> src(kCount * ranks), dst(kCount * ranks);
+    for (int64_t i = 0; i != kCount * ranks; ++i)
+      src[i] = isSet(own, i);
+    ASSERT_TRUE(communicator.AllGather(src.data(), dst.data(), kCount, DType::kI1).ok());
+    for (int64_t i = 0; i != kCount * ranks; ++i)
+      EXPECT_EQ(dst[i], isSet(static_cast<int>(i / kCount), i % kCount));
+    ASSERT_TRUE(communicator.AllToAll(src.data(), dst.data(), kCount, DType::kI1).ok());
+    for (int64_t i = 0; i != kCount * ranks; ++i)
+      EXPECT_EQ(dst[i], isSet(static_cast<int>(i / kCount), own * kCount + i % kCount));
+    ASSERT_TRUE(communicator.Broadcast(src.data(), dst.data(), kCount, DType::kI1, ranks - 1).ok());
+    for (int64_t i = 0; i != kCount; ++i)
+      EXPECT_EQ(dst[i], isSet(ranks - 1, i));
+  });
+}
+
+/// Two groups of the same threads, whose ranks are numbered in opposite directions.
+TEST_P(CommunicatorTest, GroupsDoNotMix) {
+  auto first = GetParam().create(), second = GetParam().create();
+  int ranks = static_cast<int>(first.size());
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread != ranks; ++thread)
+    threads.emplace_back([&, thread] {
+      for (int round = 0; round != 20; ++round)
+        for (Communicator *communicator : {&*first[thread], &*second[ranks - 1 - thread]}) {
+          float sign = communicator == &*first[thread] ? 1.0f : -1.0f;
+          int own = communicator->rank();
+          std::vector<float> sum{sign * static_cast<float>(own + round)}, all(ranks);
+          ASSERT_TRUE(communicator->AllGather(sum.data(), all.data(), 1, DType::kF32).ok());
+          for (int rank = 0; rank != ranks; ++rank)
+            EXPECT_EQ(all[rank], sign * static_cast<float>(rank + round));
+          ASSERT_TRUE(communicator->AllReduce(sum.data(), sum.data(), 1, DType::kF32, Reduction::kSum).ok());
+          EXPECT_EQ(sum[0], sign * static_cast<float>(ranks * (ranks - 1) / 2 + ranks * round));
+        }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
 TEST_P(CommunicatorTest, AcceptsEqualPrograms) {
   ForEachRank([](Communicator &communicator) {
     EXPECT_TRUE(communicator.CompareProgram(uint64_t{1} << 63).ok());
@@ -190,7 +234,7 @@ TEST_P(CommunicatorTest, AcceptsEqualPrograms) {
 template <typename T>
 class Reference {
 public:
-  using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  using Sum = std::conditional_t<sizeof(T) == 2, float, T>;
 
   Reference(int ranks, int64_t count) : blocks(ranks) {
     std::mt19937 engine(17 * ranks + count);
@@ -204,7 +248,9 @@ public:
     Sum result = static_cast<Sum>(blocks[0][i]);
     for (size_t rank = 1; rank != blocks.size(); ++rank) {
       Sum value = static_cast<Sum>(blocks[rank][i]);
-      result = reduction == Reduction::kMax ? std::max(result, value) : result + value;
+      result = reduction == Reduction::kMax   ? std::max(result, value)
+               : reduction == Reduction::kMin ? std::min(result, value)
+                                              : result + value;
     }
     return static_cast<T>(reduction == Reduction::kMean ? result / static_cast<Sum>(blocks.size()) : result);
   }
@@ -217,7 +263,7 @@ void CheckRank(Communicator &communicator, const Reference<T> &reference, int64_
   int ranks = communicator.size(), own = communicator.rank();
   const std::vector<T> &src = reference.blocks[own];
   std::vector<T> whole(ranks * count), part(count);
-  for (Reduction reduction : {Reduction::kSum, Reduction::kMean, Reduction::kMax}) {
+  for (Reduction reduction : {Reduction::kSum, Reduction::kMean, Reduction::kMax, Reduction::kMin}) {
     ASSERT_TRUE(communicator.AllReduce(src.data(), whole.data(), ranks * count, dtype, reduction).ok());
     for (int64_t i = 0; i != ranks * count; ++i)
       EXPECT_EQ(whole[i], reference.Reduced(i, reduction));
@@ -243,11 +289,15 @@ TEST_P(CommunicatorTest, EqualsASequentialReference) {
     Reference<float> f32(ranks, count);
     Reference<Eigen::bfloat16> bf16(ranks, count);
     Reference<Eigen::half> f16(ranks, count);
+    Reference<int64_t> i64(ranks, count);
+    Reference<int32_t> i32(ranks, count);
     ForEachRank([&](Communicator &communicator) {
       CheckRank(communicator, f64, count, DType::kF64);
       CheckRank(communicator, f32, count, DType::kF32);
       CheckRank(communicator, bf16, count, DType::kBF16);
       CheckRank(communicator, f16, count, DType::kF16);
+      CheckRank(communicator, i64, count, DType::kI64);
+      CheckRank(communicator, i32, count, DType::kI32);
     });
   }
 }
