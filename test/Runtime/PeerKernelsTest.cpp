@@ -112,6 +112,8 @@ const Fault kFaults[] = {
      "outside of all allocations"},
     {"ALastValueThatIsNotStored", "setp.gt.u32 %is_next, %rest, 2;", "setp.gt.u32 %is_next, %rest, 4;", "operand"},
     {"NoLastVector", "add.u64 %add_end, %add_bytes, 15", "mov.u64 %add_end, %add_bytes", ""},
+    {"AChunkPerThread", "  mul.wide.u32 %first, %block, %threads;",
+     "  mad.lo.u32 %bits, %block, %threads, %lane;\n  cvt.u64.u32 %first, %bits;", "threads part at a uniform step"},
     {"AnUnknownInstruction", "mul.lo.u32", "mul.hi.u32", "no such instruction"},
     {"ARegisterOfAnotherType", "cvt.u64.u32 %thread, %lane", "cvt.u64.u32 %thread, %step", "of another type"},
     {"AnUnknownRegister", "mov.u32 %filled, 0", "mov.u32 %full, 0", "operand '%full'"},

@@ -178,18 +178,18 @@ $1
 
 load:
   setp.eq.u64 %is_end, %load_operands, 0;
-  @%is_end bra loaded;
+  @%is_end bra.uni loaded;
   setp.lt.u64 %is_next, %load_chunk, %load_end;
-  @%is_next bra load_chunk;
+  @%is_next bra.uni load_chunk;
   sub.u64 %load_operands, %load_operands, 1;
   setp.eq.u64 %is_end, %load_operands, 0;
-  @%is_end bra loaded;
+  @%is_end bra.uni loaded;
   add.u64 %load_record, %load_record, %record_bytes;
   ld.global.u64 %load_bytes, [%load_record];
   add.u64 %load_end, %load_bytes, 15;
   shr.u64 %load_end, %load_end, 4;
   mov.u64 %load_chunk, %first;
-  bra load;
+  bra.uni load;
 load_chunk:
   add.u64 %index, %load_chunk, %thread;
   setp.ge.u64 %is_end, %index, %load_end;
@@ -220,21 +220,21 @@ loaded:
   cp.async.commit_group;
   add.u32 %filled, %filled, 1;
   setp.lt.u32 %is_next, %filled, $2;
-  @%is_next bra load;
+  @%is_next bra.uni load;
 
   cp.async.wait_group $2 - 1;
 add:
   setp.lt.u64 %is_next, %add_chunk, %add_end;
-  @%is_next bra add_chunk;
+  @%is_next bra.uni add_chunk;
   sub.u64 %add_operands, %add_operands, 1;
   setp.eq.u64 %is_end, %add_operands, 0;
-  @%is_end ret;
+  @%is_end ret.uni;
   add.u64 %add_record, %add_record, %record_bytes;
   ld.global.u64 %add_bytes, [%add_record];
   add.u64 %add_end, %add_bytes, 15;
   shr.u64 %add_end, %add_end, 4;
   mov.u64 %add_chunk, %first;
-  bra add;
+  bra.uni add;
 add_chunk:
   add.u64 %index, %add_chunk, %thread;
   setp.ge.u64 %is_end, %index, %add_end;
@@ -282,7 +282,7 @@ stored:
   add.u32 %add_slot, %add_slot, %threads;
   setp.eq.u32 %is_end, %add_slot, %ring_end;
   selp.b32 %add_slot, %ring, %add_slot, %is_end;
-  bra load;
+  bra.uni load;
 }
 )";
 

@@ -154,6 +154,7 @@ private:
       CS336_ASSIGN_OR_RETURN(step.guard, FindRegister(TakeUntil(text, ' '), 'p'));
     }
     absl::string_view name = TakeUntil(text, ' ');
+    step.is_uniform = absl::ConsumeSuffix(&name, ".uni");
     std::vector<absl::string_view> operands = SplitOperands(text);
     std::string shapes;
     for (absl::string_view operand : operands)

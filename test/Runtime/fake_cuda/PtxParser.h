@@ -25,6 +25,7 @@ struct PtxProgram {
     static constexpr int64_t kAlways = -1;
     int64_t guard = kAlways; // A predicate.
     bool is_negated = false; // The step is done if the guard is false.
+    bool is_uniform = false; // All threads of a warp do the step, or none.
     void (*run)(PtxThread &thread, const PtxOperands &operands) = nullptr;
     PtxOperands operands = {};
   };
