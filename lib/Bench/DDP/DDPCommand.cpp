@@ -267,12 +267,11 @@ static absl::Status measurePeer(DDPPeer &peer, const RankJob &job, Progress &pro
 }
 
 absl::Status DDPCommand::measureAll(std::vector<DDPRow> cells, const CompileOptions &compileOptions, DDPPeer *torch,
-                                    std::vector<DDPRow> &rows) const {
+                                    std::vector<DDPRow> &rows, CellTrace &traced) const {
   absl::StatusOr<std::unique_ptr<DDPBenchmark>> benchmark = DDPBenchmark::create(getOptions());
   if (!benchmark.ok())
     return benchmark.status();
   Progress progress(static_cast<int64_t>(cells.size()));
-  std::vector<RankTrace> traces;
   for (auto [index, cell] : llvm::enumerate(cells)) {
     if (absl::Status status = checkInterruption(); !status.ok())
       return status;
@@ -293,7 +292,7 @@ absl::Status DDPCommand::measureAll(std::vector<DDPRow> cells, const CompileOpti
     if (absl::IsCancelled(cell.measurement.status))
       return cell.measurement.status;
     if (cell.measurement.status.ok())
-      traces = (*benchmark)->takeTraces();
+      traced = {describeRow(cell), (*benchmark)->takeTraces()};
     rows.push_back(std::move(cell));
     const DDPRow *next = index + 1 < cells.size() ? &cells[index + 1] : nullptr;
     bool isLastOfCase = !next || next->ranks != rows.back().ranks || !isSameModel(*next, rows.back());
@@ -301,7 +300,22 @@ absl::Status DDPCommand::measureAll(std::vector<DDPRow> cells, const CompileOpti
       if (absl::Status status = measurePeer(*torch, (*benchmark)->getJob(), progress, rows); !status.ok())
         return status;
   }
-  return trace.empty() || traces.empty() ? absl::OkStatus() : writeTrace(traces, trace);
+  return absl::OkStatus();
+}
+
+absl::Status DDPCommand::writeTraceOf(const CellTrace &traced, llvm::StringRef last) const {
+  if (trace.empty())
+    return absl::OkStatus();
+  if (traced.ranks.empty()) {
+    llvm::WithColor::warning(llvm::errs(), "cs336-bench")
+        << "--trace: '" << trace << "' is not written, because no cell completed its steps\n";
+    return absl::OkStatus();
+  }
+  if (traced.cell != last)
+    llvm::WithColor::warning(llvm::errs(), "cs336-bench")
+        << "--trace: '" << trace << "' has the last cell that completed its steps, " << traced.cell << ", not " << last
+        << "\n";
+  return writeTrace(traced.ranks, trace);
 }
 
 absl::Status DDPCommand::runAsRank() const {
@@ -332,9 +346,11 @@ absl::Status DDPCommand::run(llvm::StringRef commandLine) {
   absl::StatusOr<std::unique_ptr<DDPPeer>> torch = startPeer();
   if (!torch.ok())
     return torch.status();
+  std::string last = describeRow(cells->back());
   std::vector<DDPRow> rows;
+  CellTrace traced;
   absl::Status status = compile.compile(device, [&](const CompileOptions &compileOptions) {
-    return measureAll(*std::move(cells), compileOptions, torch->get(), rows);
+    return measureAll(*std::move(cells), compileOptions, torch->get(), rows, traced);
   });
   if (!status.ok() && rows.empty())
     return status;
@@ -343,6 +359,8 @@ absl::Status DDPCommand::run(llvm::StringRef commandLine) {
                        {"device", describeDevice(device, numThreads)},
                        {"seed", seed.getValue()}};
   if (absl::Status written = output.write(makeDDPReport(rows, std::move(context), memoryTables)); !written.ok())
+    return written;
+  if (absl::Status written = writeTraceOf(traced, last); !written.ok())
     return written;
   size_t failed = 0;
   for (const DDPRow &row : rows)

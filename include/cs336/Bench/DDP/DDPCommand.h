@@ -17,6 +17,7 @@
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/ExchangeFlag.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
+#include "cs336/Driver/Run/TraceFile.h"
 
 #include "absl/status/statusor.h"
 
@@ -41,6 +42,12 @@ public:
   absl::Status run(llvm::StringRef commandLine) override;
 
 private:
+  /// The traces of all ranks of the last cell that completed its steps; none if no cell did.
+  struct CellTrace {
+    std::string cell;
+    std::vector<RankTrace> ranks;
+  };
+
   absl::Status check() const;
   /// Returns the numbers of `--ranks`, or the default of the device.
   absl::StatusOr<std::vector<int>> getRanks() const;
@@ -48,8 +55,12 @@ private:
   absl::StatusOr<std::vector<DDPRow>> getCells() const;
   /// Returns null without `--peer`.
   absl::StatusOr<std::unique_ptr<DDPPeer>> startPeer() const;
+  /// Measures the cells in order. After an error, `rows` and `traced` have the results of the cells before it.
   absl::Status measureAll(std::vector<DDPRow> cells, const CompileOptions &compileOptions, DDPPeer *peer,
-                          std::vector<DDPRow> &rows) const;
+                          std::vector<DDPRow> &rows, CellTrace &traced) const;
+  /// Writes the file of `--trace`, if it is given. Warns if it has another cell than `last`, or if there is no trace:
+  /// the file then stays as it is.
+  absl::Status writeTraceOf(const CellTrace &traced, llvm::StringRef last) const;
   DDPOptions getOptions() const;
   absl::Status runAsRank() const;
 
