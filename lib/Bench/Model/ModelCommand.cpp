@@ -196,6 +196,17 @@ absl::Status ModelCommand::writeTimelineOf(llvm::ArrayRef<ModelRow> rows, json::
   return timeline.write(*rows.front().measurement.timeline, std::move(context));
 }
 
+void ModelCommand::warnOfMissingFiles(llvm::ArrayRef<ModelRow> rows) const {
+  if (rows.empty() || rows.front().measurement.profile)
+    return;
+  std::vector<OutputPath> files = timeline.getPaths();
+  files.push_back(profile.getTracePath());
+  for (const OutputPath &file : files)
+    if (!file.path.empty())
+      llvm::WithColor::warning(llvm::errs(), "cs336-bench")
+          << file.flag << ": '" << file.path << "' is not written, because no steps were profiled\n";
+}
+
 std::vector<ColumnHead> ModelCommand::getColumns() const {
   auto columns = getModelColumns({}, {}, perStep);
   return {columns.begin(), columns.end()};
@@ -273,6 +284,7 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
     return written;
   if (absl::Status written = writeTraceOf(rows); !written.ok())
     return written;
+  warnOfMissingFiles(rows);
   for (const ModelRow &row : rows)
     if (!row.measurement.status.ok())
       llvm::errs() << getFailureText(row.measurement.status) << ": " << describeSize(row.description.transformer)

@@ -47,6 +47,8 @@ private:
   absl::Status writeTraceOf(llvm::ArrayRef<ModelRow> rows) const;
   /// Writes memory over measured time if `--timeline` or `--snapshot` name files. There is one row at most.
   absl::Status writeTimelineOf(llvm::ArrayRef<ModelRow> rows, llvm::json::Object context) const;
+  /// Warns of each file of these flags that stays as it is because the model did not run.
+  void warnOfMissingFiles(llvm::ArrayRef<ModelRow> rows) const;
 
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Measuring"};
