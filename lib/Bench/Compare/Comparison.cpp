@@ -266,6 +266,55 @@ static const ResultsDocument *findDocument(const ResultsFile &file, llvm::String
   return nullptr;
 }
 
+/// Returns the distinct commands that measured the file, in its order.
+static std::vector<std::string> listBenchmarks(const ResultsFile &file) {
+  std::vector<std::string> benchmarks;
+  for (const ResultsDocument &document : file.documents)
+    if (!llvm::is_contained(benchmarks, document.benchmark))
+      benchmarks.push_back(document.benchmark);
+  return benchmarks;
+}
+
+/// Returns true if each row has the status of a measurement that failed.
+static bool hasOnlyFailures(const ResultsFile &file) {
+  return llvm::all_of(file.documents, [](const ResultsDocument &document) {
+    return llvm::all_of(document.rows, [](const json::Object &row) {
+      std::optional<llvm::StringRef> status = row.getString("status");
+      return status && *status != "ok";
+    });
+  });
+}
+
+/// Returns the error of two files without a row in common.
+static absl::Status describeNoPairs(const ResultsFile &before, const ResultsFile &after) {
+  std::vector<std::string> old = listBenchmarks(before), current = listBenchmarks(after);
+  if (llvm::none_of(old, [&](const std::string &benchmark) { return llvm::is_contained(current, benchmark); }))
+    return absl::InvalidArgumentError(
+        llvm::formatv("'{0}' has results of {1}, and '{2}' of {3}: compare results of the same command", before.path,
+                      llvm::join(old, ", "), after.path, llvm::join(current, ", "))
+            .str());
+  return absl::InvalidArgumentError(
+      llvm::formatv("no row of '{0}' has the settings of a row of '{1}': measure the same settings twice", before.path,
+                    after.path)
+          .str());
+}
+
+/// Returns the error of two files without a time to compare.
+static absl::Status describeNoTimes(const ResultsFile &before, const ResultsFile &after) {
+  for (const ResultsFile *file : {&before, &after})
+    if (hasOnlyFailures(*file))
+      return absl::InvalidArgumentError(
+          llvm::formatv(
+              "'{0}' has no times: all of its measurements failed, for the reasons in 'status'; measure again",
+              file->path)
+              .str());
+  return absl::InvalidArgumentError(
+      llvm::formatv("'{0}' and '{1}' have no times of steps in common: pass results of {2}, written with --format "
+                    "json and without --columns",
+                    before.path, after.path, "model, attention or allreduce")
+          .str());
+}
+
 absl::Status Comparer::run() {
   if (before.version != after.version)
     return absl::InvalidArgumentError(
@@ -288,16 +337,9 @@ absl::Status Comparer::run() {
         return status;
     }
   if (pairs == 0)
-    return absl::InvalidArgumentError(
-        llvm::formatv("no row of '{0}' has the settings of a row of '{1}': measure the same settings twice",
-                      before.path, after.path)
-            .str());
+    return describeNoPairs(before, after);
   if (comparison.times.empty())
-    return absl::InvalidArgumentError(
-        llvm::formatv("'{0}' and '{1}' have no times of steps in common: pass results of {2}, written with --format "
-                      "json and without --columns",
-                      before.path, after.path, "model, attention or allreduce")
-            .str());
+    return describeNoTimes(before, after);
   return absl::OkStatus();
 }
 

@@ -129,6 +129,6 @@ absl::StatusOr<ResultsFile> cs336::bench::readResultsFile(llvm::StringRef path, 
     file.documents.push_back(*std::move(document));
   }
   if (file.documents.empty())
-    return makeError(path, "it has no results");
+    return makeError(path, "it has no results: expected one document that --format json has written, or several");
   return file;
 }
