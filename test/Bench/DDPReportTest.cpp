@@ -25,7 +25,7 @@ namespace {
 /// A row whose ranks agree.
 DDPRow makeRow(Distribution distribution, int ranks, double milliseconds, double loss = 5, double gradNorm = 2) {
   DDPRow row{{}, ComputeType::FP32, Fusion::All, {}};
-  row.distribution = distribution;
+  row.exchange.mode = distribution;
   row.ranks = ranks;
   row.measurement.stepMilliseconds = {milliseconds, milliseconds, milliseconds};
   row.measurement.loss = loss;

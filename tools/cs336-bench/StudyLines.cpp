@@ -7,8 +7,8 @@
 
 #include "StudyLines.h"
 
+#include "cs336/Bench/Command/Distribution.h"
 #include "cs336/Bench/Command/OutputFlags.h"
-#include "cs336/Bench/DDP/DDPReport.h"
 #include "cs336/Support/UnknownValue.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -17,7 +17,6 @@
 #include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/runtime/CudaInfo.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
 
 #include "absl/strings/str_cat.h"
@@ -32,28 +31,10 @@ static constexpr llvm::StringLiteral kDescription = "times training steps of sev
 static constexpr llvm::StringLiteral kVariants[] = {"ddp",  "ddp-compile", "graphs-flat", "graphs-flat-bf16",
                                                     "zero", "fsdp"};
 
-/// Returns the values of `--distribute`: those of the pipeline's option, and none.
-static cl::ValuesClass getDistributionValues() {
-  return cl::values(
-      clEnumValN(Distribution::None, "none", "one rank without an exchange, with which the others are compared"),
-      clEnumValN(Distribution::PerParameter, "per-parameter", "one collective per gradient, after the backward pass"),
-      clEnumValN(Distribution::Flat, "flat", "one collective of all gradients, after the backward pass"),
-      clEnumValN(Distribution::Overlap, "overlap", "one collective per gradient, as soon as it is ready"),
-      clEnumValN(Distribution::Bucket, "bucket", "one collective per bucket, as soon as it is complete"),
-      clEnumValN(Distribution::Zero1, "zero1", "as bucket; each rank has a part of the optimizer's state"),
-      clEnumValN(Distribution::FSDP, "fsdp", "as zero1; each rank has a part of the parameters"));
-}
-
 DDPCommand::DDPCommand(std::string program)
     : program(std::move(program)), subcommand("ddp", kDescription), model(modelCategory, subcommand),
-      distributions("distribute", cl::desc("Modes of exchange, measured side by side (default none,bucket)"),
-                    cl::CommaSeparated, getDistributionValues(), cl::cat(category), cl::sub(subcommand)),
-      bucketMiBs(
-          "bucket-mib",
-          cl::desc(
-              "Sizes in MiB at which a bucket is complete, side by side; auto: chosen by predicted times (default: a "
-              "twentieth of all, at least 25)"),
-          cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
+      distributions({Distribution::None, Distribution::Bucket},
+                    "Modes of exchange, measured side by side (default none,bucket)", category, subcommand),
       ranks("ranks", cl::desc("Numbers of ranks (default: the number of GPUs, or 2 on the CPU)"),
             cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
       warmup("warmup", cl::desc("Steps before the timed ones (default 5)"), cl::value_desc("number"), cl::init(5),
@@ -106,12 +87,8 @@ absl::Status DDPCommand::check() const {
   for (int number : ranks)
     if (number < 1 || number > kMostRanks)
       return absl::InvalidArgumentError(absl::StrCat("--ranks is ", number, ", must be from 1 to ", kMostRanks));
-  for (const BucketSize &size : bucketMiBs)
-    if (!size.isAutomatic && size.mib <= 0)
-      return absl::InvalidArgumentError(absl::StrCat("--bucket-mib is ", size.mib, ", must be above 0"));
-  bool haveBuckets = distributions.empty() || llvm::any_of(distributions, hasBuckets);
-  if (!bucketMiBs.empty() && !haveBuckets)
-    return absl::InvalidArgumentError("--bucket-mib requires --distribute bucket, zero1 or fsdp");
+  if (absl::Status status = distributions.check(); !status.ok())
+    return status;
   if (device.getValue().ordinal != 0)
     return absl::InvalidArgumentError(absl::StrCat("--device is ", runtime::ToString(device),
                                                    ": pass cuda; each rank takes the GPU of its number, and "
@@ -161,13 +138,9 @@ absl::StatusOr<std::vector<DDPRow>> DDPCommand::getCells() const {
   absl::StatusOr<std::vector<int>> numbers = getRanks();
   if (!numbers.ok())
     return numbers.status();
-  std::vector<Distribution> modes{Distribution::None, Distribution::Bucket};
-  if (!distributions.empty())
-    modes.assign(distributions.begin(), distributions.end());
-  std::vector<std::optional<BucketSize>> sizes{std::nullopt};
-  if (!bucketMiBs.empty())
-    sizes.assign(bucketMiBs.begin(), bucketMiBs.end());
-  bool hasBaseline = llvm::is_contained(modes, Distribution::None) || llvm::is_contained(*numbers, 1);
+  std::vector<ExchangeVariant> exchanges = distributions.getVariants();
+  auto isBaseline = [](const ExchangeVariant &exchange) { return exchange.mode == Distribution::None; };
+  bool hasBaseline = llvm::any_of(exchanges, isBaseline) || llvm::is_contained(*numbers, 1);
 
   std::vector<DDPRow> cells;
   for (const ModelDescription &description : *descriptions)
@@ -186,20 +159,12 @@ absl::StatusOr<std::vector<DDPRow>> DDPCommand::getCells() const {
       if (hasBaseline)
         cells.push_back(cell);
       for (int number : *numbers)
-        for (Distribution mode : modes) {
-          if (number == 1 || mode == Distribution::None)
+        for (const ExchangeVariant &exchange : exchanges) {
+          if (number == 1 || isBaseline(exchange))
             continue;
           cell.ranks = number;
-          cell.distribution = mode;
-          cell.bucketMiB = std::nullopt;
-          if (!hasBuckets(mode)) {
-            cells.push_back(cell);
-            continue;
-          }
-          for (const std::optional<BucketSize> &size : sizes) {
-            cell.bucketMiB = size;
-            cells.push_back(cell);
-          }
+          cell.exchange = exchange;
+          cells.push_back(cell);
         }
     }
   return cells;
@@ -223,16 +188,6 @@ DDPOptions DDPCommand::getOptions() const {
   return options;
 }
 
-/// Returns the pipeline's options of a row.
-static std::string getPipelineOptions(const DDPRow &row) {
-  std::string options = row.pipeline.options;
-  if (row.distribution != Distribution::None)
-    absl::StrAppend(&options, " world-size=", row.ranks, " distribute=", stringifyDistribution(row.distribution).str());
-  if (row.bucketMiB)
-    options += llvm::formatv(" bucket-mib={0}", *row.bucketMiB);
-  return options;
-}
-
 absl::StatusOr<std::unique_ptr<DDPPeer>> DDPCommand::startPeer() const {
   if (!peer.isGiven())
     return nullptr;
@@ -252,7 +207,7 @@ static absl::Status measurePeer(DDPPeer &peer, const RankJob &job, Progress &pro
       rows, [&](const DDPRow &row) { return row.peer.empty() && isSameCase(row) && row.measurement.status.ok(); });
   if (isMeasured || !hasFiles)
     return absl::OkStatus();
-  cell.bucketMiB = std::nullopt;
+  cell.exchange.bucketMiB = std::nullopt;
   for (const std::string &variant : peer.getVariants()) {
     progress.update("PyTorch: " + variant, 1);
     cell.peer = variant;
@@ -277,7 +232,7 @@ absl::Status DDPCommand::measureAll(std::vector<DDPRow> cells, const CompileOpti
       return status;
     progress.start(describeRow(cell));
     CompileOptions own = compileOptions;
-    own.pipeline = getPipelineOptions(cell);
+    own.pipeline = cell.pipeline.options + cell.exchange.getPipelineOptions(cell.ranks);
     if (!own.dumpDir.empty() && cells.size() > 1)
       absl::StrAppend(&own.dumpDir, "/", index);
     double done = 0;

@@ -16,8 +16,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
-#include "absl/strings/str_cat.h"
-
 #include <algorithm>
 #include <optional>
 
@@ -25,24 +23,12 @@ using namespace cs336;
 using namespace cs336::bench;
 namespace json = llvm::json;
 
-static constexpr llvm::StringLiteral kNames[] = {"none", "per-parameter", "flat", "overlap", "bucket", "zero1", "fsdp"};
 /// The columns with the time of every step, by the host's clock and by the GPU's.
 static constexpr const char *kStepsKey = "step_ms", *kEventStepsKey = "event_step_ms";
 
-llvm::StringRef cs336::bench::stringifyDistribution(Distribution distribution) {
-  return kNames[static_cast<size_t>(distribution)];
-}
-
-std::optional<Distribution> cs336::bench::symbolizeDistribution(llvm::StringRef name) {
-  const auto *found = llvm::find(kNames, name);
-  return found == std::end(kNames) ? std::nullopt : std::optional(static_cast<Distribution>(found - kNames));
-}
-
-bool cs336::bench::hasBuckets(Distribution distribution) { return distribution >= Distribution::Bucket; }
-
 /// Returns the mode: "bucket", or "torch fsdp" for a peer.
 static std::string getModeName(const DDPRow &row) {
-  return row.peer.empty() ? stringifyDistribution(row.distribution).str() : "torch " + row.peer;
+  return row.peer.empty() ? stringifyDistribution(row.exchange.mode).str() : "torch " + row.peer;
 }
 
 std::string cs336::bench::describeRow(const DDPRow &row) {
@@ -50,8 +36,7 @@ std::string cs336::bench::describeRow(const DDPRow &row) {
   std::string text = llvm::formatv("{0}, batch {1}, context {2}, {3}, {4}, {5}", describeSize(config), config.batchSize,
                                    config.contextLength, stringifyComputeType(row.computeType),
                                    describeFusion(row.fusion, row.pipeline), getModeName(row));
-  if (row.bucketMiB)
-    text += row.bucketMiB->isAutomatic ? " of predicted size" : absl::StrCat(" of ", row.bucketMiB->mib, " MiB");
+  text += row.exchange.describeBucket();
   return text + llvm::formatv(", {0} {1}", row.ranks, row.ranks == 1 ? "rank" : "ranks").str();
 }
 
@@ -111,7 +96,7 @@ static const DDPRow *findCounterpart(const DDPRow &row, llvm::ArrayRef<DDPRow> r
   auto getMedian = [](const DDPRow &row) { return computeStatistics(row.measurement.stepMilliseconds).median; };
   for (const DDPRow &other : rows) {
     bool isComparable = other.peer.empty() && other.ranks == row.ranks && isSameModel(row, other) &&
-                        (row.ranks == 1 || isCounterpart(row.peer, other.distribution));
+                        (row.ranks == 1 || isCounterpart(row.peer, other.exchange.mode));
     if (isComparable && other.measurement.status.ok() && checkValues(other, rows) == ValueCheck::Agree &&
         (!fastest || getMedian(other) < getMedian(*fastest)))
       fastest = &other;
@@ -140,14 +125,6 @@ static Cell makeFailure(const DDPRow &row) {
   return text.empty() ? Cell::note("failed", std::string(status.message())) : Cell::note(text);
 }
 
-/// Returns the MiB as a number, or "auto".
-static Cell makeBucketSize(const DDPRow &row) {
-  const std::optional<BucketSize> &size = row.bucketMiB;
-  if (!size)
-    return Cell::empty();
-  return size->isAutomatic ? Cell(llvm::StringRef("auto")) : Cell(absl::StrCat(size->mib), size->mib);
-}
-
 static void appendSettings(Columns &columns) {
   columns = getModelSettings<DDPRow>();
   Columns shape = getModelShape<DDPRow>();
@@ -158,7 +135,7 @@ static void appendSettings(Columns &columns) {
   columns.push_back(
       {"distribute", "distribute", [](const DDPRow &row) { return Cell(getModeName(row)); }, Show::Setting});
   columns.push_back(
-      {"bucket (MiB)", "bucket_mib", [](const DDPRow &row) { return makeBucketSize(row); }, Show::Setting});
+      {"bucket (MiB)", "bucket_mib", [](const DDPRow &row) { return row.exchange.makeBucketSize(); }, Show::Setting});
   columns.push_back({"ranks", "ranks", [](const DDPRow &row) { return Cell::integer(row.ranks); }, Show::Setting});
 }
 
@@ -352,7 +329,8 @@ static std::optional<Table> makeMemoryTable(llvm::ArrayRef<DDPRow> rows) {
       {"dtype", "dtype", [](const MomentRow &row) { return Cell(stringifyComputeType(row.row->computeType)); },
        Show::Setting},
       {"distribute", "distribute", [](const MomentRow &row) { return Cell(getModeName(*row.row)); }, Show::Setting},
-      {"bucket (MiB)", "bucket_mib", [](const MomentRow &row) { return makeBucketSize(*row.row); }, Show::Setting},
+      {"bucket (MiB)", "bucket_mib", [](const MomentRow &row) { return row.row->exchange.makeBucketSize(); },
+       Show::Setting},
       {"ranks", "ranks", [](const MomentRow &row) { return Cell::integer(row.row->ranks); }, Show::Setting},
       {"moment", "moment", [](const MomentRow &row) { return Cell(row.moment.name); }, Show::Result, Role::Setting}};
   for (MemoryKind kind : getMemoryKinds()) {

@@ -8,6 +8,7 @@
 #include "cs336/Bench/Plan/PlanCommand.h"
 
 #include "cs336/Bench/Command/BenchFlags.h"
+#include "cs336/Bench/Command/CellNames.h"
 #include "cs336/Bench/Plan/ParallelCells.h"
 #include "cs336/Bench/Plan/PlanForecast.h"
 #include "cs336/Bench/Progress/Interruption.h"
@@ -47,8 +48,9 @@ PlanCommand::PlanCommand()
       timeline(category, subcommand), forecastOnly(category, subcommand), links(category, subcommand),
       ranks("ranks", cl::desc("Number of ranks; memory and work are those of one of them (default 1)"),
             cl::value_desc("number"), cl::init(1), cl::cat(category), cl::sub(subcommand)),
-      distribute(ranks, category, subcommand), output(category, subcommand),
-      compile(category, subcommand, CompileFlags::Sweep::WithCheckpoints, &distribute),
+      distribute({Distribution::None}, "Modes in which ranks average gradients and the loss (default none)", category,
+                 subcommand),
+      output(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::WithCheckpoints),
       predictOn(getDefaultDeviceModel(/*isForGPU=*/false)) {
   device.setDescription("Target: cpu (default) or cuda, which requires no GPU");
 }
@@ -62,11 +64,52 @@ absl::StatusOr<PlanRow> PlanCommand::makeRow(const ModelDescription &description
     return status;
   if (absl::Status status = checkTypes(description, pipeline.dtype); !status.ok())
     return status;
-  bool isOneOfSeveral = pipeline.worldSize > 1;
-  return PlanRow{
-      description, pipeline.dtype,         pipeline.fusion,
-      {},          memoryLimit.getBytes(), {},
-      variant,     pipeline.worldSize,     isOneOfSeveral ? stringifyDistributeMode(pipeline.distribute).str() : ""};
+  PlanRow row{description, pipeline.dtype, pipeline.fusion, {}, memoryLimit.getBytes(), {}, variant};
+  row.ranks = pipeline.worldSize;
+  if (pipeline.worldSize > 1) {
+    row.exchange = {*symbolizeDistribution(stringifyDistributeMode(pipeline.distribute))};
+    if (pipeline.bucketMiB.hasValue())
+      row.exchange->bucketMiB = pipeline.bucketMiB;
+  } else if (distribute.areGiven()) {
+    row.exchange = ExchangeVariant();
+  }
+  return row;
+}
+
+std::vector<PipelineVariant> PlanCommand::getPipelines() const {
+  std::vector<PipelineVariant> pipelines;
+  for (const PipelineVariant &pipeline : compile.getPipelines())
+    for (const ExchangeVariant &exchange : distribute.getVariants()) {
+      pipelines.push_back(pipeline);
+      pipelines.back().options += exchange.getPipelineOptions(ranks);
+    }
+  return pipelines;
+}
+
+absl::Status PlanCommand::checkRanks() const {
+  if (absl::Status status = distribute.check(); !status.ok())
+    return status;
+  if (absl::Status status = links.check(); !status.ok())
+    return status;
+  if (ranks < 1)
+    return absl::InvalidArgumentError(absl::StrCat("--ranks is ", ranks.getValue(), ", must be at least 1"));
+  std::vector<ExchangeVariant> exchanges = distribute.getVariants();
+  auto first = llvm::find_if(exchanges, [](const ExchangeVariant &each) { return each.mode != Distribution::None; });
+  if (first == exchanges.end()) {
+    if (absl::Status status =
+            refuseFlag(ranks, distribute.areGiven() ? "--distribute none is one rank" : "it requires --distribute");
+        !status.ok())
+      return status;
+    return links.refuse("it requires --ranks and --distribute");
+  }
+  llvm::StringRef mode = stringifyDistribution(first->mode);
+  if (ranks.getNumOccurrences() == 0)
+    return absl::InvalidArgumentError(absl::StrCat("--distribute ", mode.str(), " requires --ranks"));
+  for (llvm::StringRef name : {"world-size", "distribute", "bucket-mib"})
+    if (std::optional<llvm::StringRef> value = findOption(compile.getPipelines().back(), name))
+      return absl::InvalidArgumentError(absl::StrCat("--distribute ", mode.str(), " conflicts with '", name.str(), "=",
+                                                     value->str(), "' in --pipeline-options: give one of the two"));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, const PipelineVariant &variant,
@@ -139,7 +182,7 @@ static size_t getNumThreads(const CompileOptions &options) {
 
 absl::Status PlanCommand::planAll(llvm::ArrayRef<ModelDescription> descriptions, const CompileOptions &options,
                                   std::vector<PlanRow> &rows) const {
-  std::vector<PipelineVariant> pipelines = compile.getPipelines();
+  std::vector<PipelineVariant> pipelines = getPipelines();
   size_t count = descriptions.size() * pipelines.size();
   Progress progress(static_cast<int64_t>(count));
   auto begin = [&](size_t index) {
@@ -177,13 +220,7 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
     return status;
   if (absl::Status status = memoryLimit.check(); !status.ok())
     return status;
-  if (!distribute.areGiven()) {
-    if (absl::Status status = refuseFlag(ranks, "it requires --distribute"); !status.ok())
-      return status;
-    if (absl::Status status = links.refuse("it requires --ranks and --distribute"); !status.ok())
-      return status;
-  }
-  if (absl::Status status = links.check(); !status.ok())
+  if (absl::Status status = checkRanks(); !status.ok())
     return status;
   if (most < 0)
     return absl::InvalidArgumentError(absl::StrCat("--largest is ", most.getValue(), ", must not be negative"));
@@ -196,7 +233,7 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
   absl::StatusOr<std::vector<ModelDescription>> descriptions = describeModels(model, ModelDescription());
   if (!descriptions.ok())
     return descriptions.status();
-  size_t numPlans = descriptions->size() * compile.getPipelines().size();
+  size_t numPlans = descriptions->size() * getPipelines().size();
   if (absl::Status status = timeline.check(numPlans); !status.ok())
     return status;
   if (bestCheckpoint && compile.setsCheckpoint())
@@ -207,7 +244,7 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
           absl::StrCat("--best-checkpoint conflicts with ", path.flag.str(), ", which requires one plan"));
   if (forecastOnly) {
     PlanSearches searches{memoryLimit.getNumOccurrences() > 0, compile.setsMemoryBudget(), bestCheckpoint};
-    llvm::outs() << json::Value(forecastPlans(*descriptions, compile.getPipelines().size(), searches).toJSON()) << "\n";
+    llvm::outs() << json::Value(forecastPlans(*descriptions, getPipelines().size(), searches).toJSON()) << "\n";
     return absl::OkStatus();
   }
   const DeviceModel *named = timeline.getDevice();

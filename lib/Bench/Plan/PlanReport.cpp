@@ -35,7 +35,8 @@ std::string cs336::bench::describePlan(const PlanRow &row) {
                                    config.contextLength, stringifyComputeType(row.computeType),
                                    describeFusion(row.fusion, row.pipeline), stringifyMode(row.description.mode));
   if (row.ranks > 1)
-    text += llvm::formatv(", one of {0} ranks, {1}", row.ranks, row.distribute);
+    text += llvm::formatv(", one of {0} ranks, {1}{2}", row.ranks, stringifyDistribution(row.exchange->mode),
+                          row.exchange->describeBucket());
   return text;
 }
 
@@ -185,7 +186,13 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most, bool have
         return row.checkpoint ? Cell(row.isBestCheckpoint ? "yes" : "no", row.isBestCheckpoint) : Cell::empty();
       },
       Show::Result);
-  add("distribute", "distribute", [](const Row &row) { return Cell::optional(row.distribute); }, Show::Setting);
+  add(
+      "distribute", "distribute",
+      [](const Row &row) { return row.exchange ? Cell(stringifyDistribution(row.exchange->mode)) : Cell::empty(); },
+      Show::Setting);
+  add(
+      "bucket (MiB)", "bucket_mib",
+      [](const Row &row) { return row.exchange ? row.exchange->makeBucketSize() : Cell::empty(); }, Show::Setting);
   add(
       "recomputed (%)", "recomputed_percent",
       [](const Row &row) {

@@ -9,6 +9,7 @@
 #define CS336_BENCH_DDP_DDPCOMMAND_H
 
 #include "cs336/Bench/Command/Command.h"
+#include "cs336/Bench/Command/DistributionFlags.h"
 #include "cs336/Bench/Command/MemoryLimitFlag.h"
 #include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Bench/DDP/DDPPeer.h"
@@ -69,8 +70,7 @@ private:
   llvm::cl::OptionCategory category{"Measuring"};
   llvm::cl::OptionCategory modelCategory{"The model"};
   ModelFlags model;
-  llvm::cl::list<Distribution, bool, EnumParser<Distribution>> distributions;
-  llvm::cl::list<BucketSize> bucketMiBs;
+  DistributionFlags distributions;
   llvm::cl::list<int> ranks;
   llvm::cl::opt<int64_t> warmup;
   llvm::cl::opt<int64_t> steps;

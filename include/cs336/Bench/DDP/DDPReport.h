@@ -8,6 +8,7 @@
 #ifndef CS336_BENCH_DDP_DDPREPORT_H
 #define CS336_BENCH_DDP_DDPREPORT_H
 
+#include "cs336/Bench/Command/Distribution.h"
 #include "cs336/Bench/DDP/DDPBenchmark.h"
 #include "cs336/Bench/Report/Column.h"
 #include "cs336/Bench/Report/Report.h"
@@ -19,26 +20,13 @@
 
 namespace cs336::bench {
 
-/// The exchange of a row. `None` is one rank without exchange, the baseline of scaling; the others are those of
-/// `DistributeMode`.
-enum class Distribution : uint8_t { None, PerParameter, Flat, Overlap, Bucket, Zero1, FSDP };
-
-/// Returns the name in flags and in the pipeline: "per-parameter".
-llvm::StringRef stringifyDistribution(Distribution distribution);
-/// Returns the exchange with that name, or nullopt.
-std::optional<Distribution> symbolizeDistribution(llvm::StringRef name);
-/// Returns whether the mode exchanges buckets, whose size `--bucket-mib` sets.
-bool hasBuckets(Distribution distribution);
-
 /// One model, in one type, distributed in one way over one number of ranks.
 struct DDPRow {
   ModelDescription description;
   ComputeType computeType;
   Fusion fusion;
   PipelineVariant pipeline;
-  Distribution distribution = Distribution::None;
-  /// Absent for modes without buckets.
-  std::optional<BucketSize> bucketMiB = std::nullopt;
+  ExchangeVariant exchange = {};
   int ranks = 1;
   DDPMeasurement measurement = {};
   /// The variant of PyTorch that was measured. Empty for this program's own steps.

@@ -9,6 +9,7 @@
 #define CS336_BENCH_PLAN_PLANCOMMAND_H
 
 #include "cs336/Bench/Command/Command.h"
+#include "cs336/Bench/Command/DistributionFlags.h"
 #include "cs336/Bench/Command/MemoryLimitFlag.h"
 #include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Bench/Forecast/Forecast.h"
@@ -36,6 +37,10 @@ public:
   absl::Status run(llvm::StringRef commandLine) override;
 
 private:
+  /// Returns INVALID_ARGUMENT for exchanges and numbers of ranks that have no effect or exclude each other.
+  absl::Status checkRanks() const;
+  /// Returns every pipeline with every exchange, the exchanges varying fastest.
+  std::vector<PipelineVariant> getPipelines() const;
   /// Returns the row of a cell without its plan, or INVALID_ARGUMENT for types or options that exclude each other.
   absl::StatusOr<PlanRow> makeRow(const ModelDescription &description, const PipelineVariant &variant) const;
   absl::StatusOr<PlanRow> plan(const ModelDescription &description, const PipelineVariant &variant,
@@ -63,7 +68,7 @@ private:
   ForecastFlag forecastOnly;
   LinkFlags links;
   llvm::cl::opt<int> ranks;
-  DistributeFlags distribute;
+  DistributionFlags distribute;
   OutputFlags output;
   CompileFlags compile;
   /// The rates that predict times, as the flags select them. Set by `run`.

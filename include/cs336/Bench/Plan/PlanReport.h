@@ -8,6 +8,7 @@
 #ifndef CS336_BENCH_PLAN_PLANREPORT_H
 #define CS336_BENCH_PLAN_PLANREPORT_H
 
+#include "cs336/Bench/Command/Distribution.h"
 #include "cs336/Bench/Plan/ModelPlan.h"
 #include "cs336/Bench/Report/Report.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
@@ -25,10 +26,10 @@ struct PlanRow {
   /// The alternatives, if the plan exceeds the limit.
   WaysToFit waysToFit;
   PipelineVariant pipeline;
-  /// The number of ranks, and the mode in which they exchange gradients, which is empty for one rank. The plan
-  /// describes one rank.
+  /// The number of ranks, and their exchange. Absent without flags or options of an exchange. The plan describes one
+  /// rank.
   int64_t ranks = 1;
-  std::string distribute;
+  std::optional<ExchangeVariant> exchange = std::nullopt;
   /// With --best-checkpoint: the number of layers whose activations are recomputed together (0 for no recomputation),
   /// and whether this number takes the least memory.
   std::optional<int64_t> checkpoint = std::nullopt;
@@ -75,7 +76,7 @@ struct PlanTables {
 /// Notes state whether the models fit.
 Report makePlanReport(llvm::ArrayRef<PlanRow> rows, llvm::json::Object context, const PlanTables &tables);
 
-/// "xl, batch 4, context 512, fp32, unfused, train"; with several ranks also ", one of 4 ranks, zero1".
+/// "xl, batch 4, context 512, fp32, unfused, train"; with several ranks also ", one of 4 ranks, zero1 of 25 MiB".
 std::string describePlan(const PlanRow &row);
 
 /// Returns whether a row fits its limit, and the changes that would make it fit if it does not.
