@@ -73,8 +73,9 @@ AllReduceCommand::AllReduceCommand(std::string program)
              cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
       operations("op", cl::desc("Reductions: sum, mean, max (default sum)"), cl::value_desc("name,..."),
                  cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
-      ranks("ranks", cl::desc("Numbers of ranks (default 2)"), cl::value_desc("number,..."), cl::CommaSeparated,
-            cl::cat(category), cl::sub(subcommand)),
+      ranks("ranks",
+            cl::desc("Numbers of ranks, which are processes, or threads of one with --backend threads (default 2)"),
+            cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
       backends(
           "backend", cl::desc("How ranks exchange data (default tcp)"), cl::CommaSeparated,
           cl::values(clEnumValN(Backend::Tcp, "tcp", "processes, connected by TCP"),

@@ -35,7 +35,7 @@ DDPCommand::DDPCommand(std::string program)
     : program(std::move(program)), subcommand("ddp", kDescription), model(modelCategory, subcommand),
       distributions({Distribution::None, Distribution::Bucket},
                     "Modes of exchange, measured side by side (default none,bucket)", category, subcommand),
-      ranks("ranks", cl::desc("Numbers of ranks (default: the number of GPUs, or 2 on the CPU)"),
+      ranks("ranks", cl::desc("Numbers of ranks, which are processes (default: the number of GPUs, or 2 on the CPU)"),
             cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
       warmup("warmup", cl::desc("Steps before the timed ones (default 5)"), cl::value_desc("number"), cl::init(5),
              cl::cat(category), cl::sub(subcommand)),
