@@ -119,6 +119,9 @@ absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, c
     return row;
   CompileOptions own = options;
   own.pipeline = variant.options;
+  // Several threads plan at the same time: without a timer of its own, passes of one plan nest in the timer of another.
+  mlir::TimingScope timing = options.timing ? options.timing->nest(describePlan(*row)) : mlir::TimingScope();
+  own.timing = &timing;
   absl::StatusOr<ModelPlan> planned = planModel(description, own, [](llvm::StringRef) {}, &predictOn);
   if (!planned.ok())
     return planned.status();
