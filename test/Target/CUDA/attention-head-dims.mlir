@@ -54,7 +54,7 @@ exec.kernel @padded_gradient(%q: tensor<1x100x2x100xf16>, %l: tensor<1x2x100xf32
 // An odd number of 16-bit elements.
 // CHECK: //===- odd -===//
 // CHECK: // Schedule attention:
-// CHECK: using QueryLayout = HeadLayout<6700, 67, 0, 2>;
+// CHECK: using QueryLayout = HeadLayout<6700, 67, 67, 2>;
 exec.kernel @odd(%q: tensor<2x100x1x67xbf16>, %l: tensor<2x1x100xf32>)
     : (memref<2x100x1x67xbf16>, memref<2x1x100xf32>)
     -> (memref<2x100x1x67xbf16>, memref<2x100x1x67xbf16>, memref<2x100x1x67xbf16>) {

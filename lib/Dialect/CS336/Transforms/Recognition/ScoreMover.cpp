@@ -231,7 +231,8 @@ Value ScoreMover::copy(Value value, const Axes &axes) {
     return {};
   if (auto embedding = dyn_cast<EmbeddingOp>(op))
     return copyEmbedding(embedding, axes);
-  if (!isScoreOperation(op))
+  // Activations of other values are computed once, in front of the attention.
+  if (isOfScores ? !isScoreOperation(op) : !isa<ScalarOpInterface>(op))
     return {};
   if (isOfScores)
     if (Value masked = copyMask(op, axes))
