@@ -105,8 +105,9 @@ absl::Status PlanCommand::checkRanks() const {
   llvm::StringRef mode = stringifyDistribution(first->mode);
   if (ranks.getNumOccurrences() == 0)
     return absl::InvalidArgumentError(absl::StrCat("--distribute ", mode.str(), " requires --ranks"));
+  PipelineVariant pipeline = compile.getPipelines().back();
   for (llvm::StringRef name : {"world-size", "distribute", "bucket-mib"})
-    if (std::optional<llvm::StringRef> value = findOption(compile.getPipelines().back(), name))
+    if (std::optional<llvm::StringRef> value = findOption(pipeline, name))
       return absl::InvalidArgumentError(absl::StrCat("--distribute ", mode.str(), " conflicts with '", name.str(), "=",
                                                      value->str(), "' in --pipeline-options: give one of the two"));
   return absl::OkStatus();

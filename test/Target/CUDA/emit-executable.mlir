@@ -64,8 +64,8 @@
 // RUN: env CS336_CACHE_DIR=%t.whole cs336-translate --emit-executable --device cuda --arch sm_90a %s -o %t.again.cs336x
 // RUN: ls %t.whole/executables/llvmcache-* | count 2
 
-// Planned IR needs no more passes.
-// RUN: cs336-opt --cs336-pipeline=target=cuda %s | cs336-translate --emit-executable --device cuda --arch sm_80,sm_90a,sm_100a,sm_120 -o %t.planned.cs336x
+// Planned IR needs no more passes, and keeps the architectures that it was planned for.
+// RUN: cs336-opt --cuda-select-schedules=arch=sm_80,sm_90a,sm_100a,sm_120 --cs336-pipeline=target=cuda %s | cs336-translate --emit-executable --device cuda --arch sm_80,sm_90a,sm_100a,sm_120 -o %t.planned.cs336x
 // RUN: cmp %t.cold.cs336x %t.planned.cs336x
 
 func.func @forward(%a: tensor<64x128xf32>, %b: tensor<128x32xf32>) -> tensor<64x32xf32> {
