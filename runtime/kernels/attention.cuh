@@ -16,6 +16,10 @@
 // - returnsDerivative: compute and computeInterior also return the derivative of the score. Without it, the derivative
 //   is 1 for every score that is not −∞.
 // - compute, computeInterior: the score of a pair, from its scaled q · k.
+// - getBiasSteps: by what one query or key changes the bias, if interior scores are their arguments plus a bias that is
+//   linear in query and key. It exists only then, and unless interiorIsScore.
+// - biasHasSteps: some of these steps may not be 0. Exists with getBiasSteps.
+// - biasIsOfDistance: the steps of query and key are opposite. Exists with getBiasSteps.
 // - inspect: what data does to the pairs of a tile (tile_mask.cuh). If it exists, kernels skip tiles that data hides.
 //   computeInterior is then equal to compute only in tiles that `inspect` finds to be whole.
 
@@ -34,6 +38,11 @@ struct HeadTile {
 };
 
 __device__ constexpr int countTiles(int rows, int perTile) { return (rows + perTile - 1) / perTile; }
+
+/// By how much a bias that is linear in query and key changes from one query to the next, and from one key to the next.
+struct BiasSteps {
+  float ofQuery, ofKey;
+};
 
 /// The score function of a problem that has none.
 struct NoScoreFunction {

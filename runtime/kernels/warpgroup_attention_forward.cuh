@@ -107,6 +107,9 @@ private:
 #pragma unroll 1
     for (int number; queue.next(number);) {
       const Tile tile(number);
+      const auto ownTiles = OwnTiles::find<Problem>(tile, lane);
+      int keyTile = tile.keyTiles - 1;
+      skipTiles(turns, lane, keyTile, ownTiles.last);
       queryRing.awaitFull();
       keyRing.awaitFull();
       turns.await();
@@ -115,17 +118,19 @@ private:
       turns.pass();
       awaitMatmuls<0>();
       pin(scores);
-      int keyTile = hidesTiles<Problem> ? VisitedTile::load(getVisitedTile()).number : tile.keyTiles - 1;
+      bool isWhole = true;
+      if constexpr (hidesTiles<Problem>) {
+        const auto visited = VisitedTile::load(getVisitedTile());
+        keyTile = visited.number, isWhole = visited.isWhole;
+      }
       keyRing.release(lane.isElected);
-      if constexpr (Score::exists)
-        applyToTile<Problem, false>(score, scores, tile, keyTile, lane);
-      else
-        maskTile<Problem>(scores, tile, keyTile, lane);
-      softmax.template exponentiate<true>(scores);
+      const TileForm form = !isWhole ? TileForm::Mixed : outerForm<Problem>;
+      const auto bias = finishScores(score, tile, keyTile, form, findBias<Problem>(score, tile, keyTile, lane), lane);
+      softmax.template exponentiate<true>(scores, bias);
       packLeft<Element>(left, scores);
 
       int adds = 0;
-      auto computeTile = [&](bool isMasked) {
+      auto computeTile = [&](TileForm form) {
         keyRing.awaitFull();
         turns.await();
         beginMatmuls();
@@ -135,18 +140,12 @@ private:
         multiplyValues(adds);
         adds = 1;
         turns.pass();
+        const auto interiorBias = findBias<Problem>(score, tile, keyTile, lane);
         awaitMatmuls<1>();
         pin(scores);
         keyRing.release(lane.isElected);
-        if constexpr (Score::exists) {
-          if (isMasked)
-            applyToTile<Problem, false>(score, scores, tile, keyTile, lane);
-          else
-            applyToTile<Problem, true>(score, scores, tile, keyTile, lane);
-        } else if (isMasked) {
-          maskTile<Problem>(scores, tile, keyTile, lane);
-        }
-        softmax.template exponentiate<false>(scores);
+        const auto bias = finishScores(score, tile, keyTile, form, interiorBias, lane);
+        softmax.template exponentiate<false>(scores, bias);
         awaitMatmuls<0>();
         pin(result);
         valueRing.release(lane.isElected);
@@ -160,7 +159,7 @@ private:
         };
         visitChosenTiles<Problem>(tile, lane, Visited(bits, tile).count() - 1, keyTile, await, computeTile);
       } else {
-        visitKeyTiles<Problem>(tile, lane, --keyTile, computeTile);
+        visitKeyTiles<Problem>(tile, lane, --keyTile, computeTile, ownTiles.first);
       }
 
       queryRing.release(lane.isElected);
@@ -177,6 +176,8 @@ private:
       awaitMatmuls<0>();
       pin(result);
       valueRing.release(lane.isElected);
+      if constexpr (!hidesTiles<Problem>)
+        skipTiles(turns, lane, keyTile, -1);
       if (output)
         storeOutput<Queries>(*output, own + outputs, result, factors, tile, lane);
     }
@@ -184,6 +185,36 @@ private:
       awaitStoresRead();
   }
 
+  /// Computes scores from q · k of a tile, except for the bias that it returns. `interior` is that of the interior.
+  __device__ TileBias<Problem> finishScores(const Score &score, const Tile &tile, int keyTile, TileForm form,
+                                            const TileBias<Problem> &interior, const WarpgroupLane &lane) {
+    if constexpr (!Score::exists) {
+      if (form != TileForm::Interior)
+        maskTile<Problem>(scores, tile, keyTile, lane);
+      return {};
+    } else {
+      if (form == TileForm::Interior)
+        return computeScores<Problem, TileForm::Interior>(score, scores, tile, keyTile, interior, lane);
+      if constexpr (clipsToInterior<Problem>())
+        if (form == TileForm::Clipped)
+          return computeScores<Problem, TileForm::Clipped>(score, scores, tile, keyTile, interior, lane);
+      return computeScores<Problem, TileForm::Mixed>(score, scores, tile, keyTile, interior, lane);
+    }
+  }
+  /// Goes from tile number `keyTile` to number `next` without the tiles in between, which no query of the warpgroup
+  /// sees. Warpgroups keep their turns.
+  __device__ void skipTiles(const Turns<warpgroups> &turns, const WarpgroupLane &lane, int &keyTile, int next) {
+    if constexpr (Score::exists && !hidesTiles<Problem>)
+#pragma unroll 1
+      for (; keyTile > next; --keyTile) {
+        turns.await();
+        turns.pass();
+        keyRing.awaitFull();
+        keyRing.release(lane.isElected);
+        valueRing.awaitFull();
+        valueRing.release(lane.isElected);
+      }
+  }
   __device__ unsigned getVisitedTile() const { return shared + visitedTiles + keyRing.getStage() * 4; }
   __device__ void multiplyKeys(unsigned own) {
     Keys::template multiplyTransposed<Queries>(scores, own, shared + keyTiles + keyRing.getStage() * Keys::bytes);

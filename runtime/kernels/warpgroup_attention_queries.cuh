@@ -176,13 +176,13 @@ private:
       pin(slopes);
       valueRing.release(lane.isElected);
       differentiate();
-      auto computeTile = [&](bool isMasked) {
+      auto computeTile = [&](TileForm form) {
         startScores();
         startSum();
         startSlopes();
         awaitMatmuls<2>();
         pin(scores);
-        if (isMasked)
+        if (form != TileForm::Interior)
           mask<false>(score, tile, keyTile, lane);
         else if constexpr (Score::exists)
           mask<true>(score, tile, keyTile, lane);

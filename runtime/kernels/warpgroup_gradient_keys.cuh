@@ -19,7 +19,7 @@ class GradientOfKeys {
   using Score = ScoreOf<Problem>;
   static_assert(!Score::returnsDerivative, "dS would have to be multiplied by the derivative");
   static constexpr int queriesPerTile = Block::queriesPerTile;
-  static constexpr float scale = scaleOfScores<Problem>;
+  static constexpr float scale = scaleOfTiles<Problem>;
 
 public:
   __device__ GradientOfKeys(const Block &block, int warpgroup, const Score &score)
@@ -48,28 +48,27 @@ private:
     // The ring is at the tile whose scores are computed. dS of the tile before is multiplied.
     int left = queryTilesPerHead;
     startScores();
+    auto bias = findBias();
     awaitMatmuls<0>();
-    computeTile(left);
+    computeTile(left, bias);
 #pragma unroll 1
     for (int leftOfAll = Tile::members * queryTilesPerHead - 1; leftOfAll > 0; --leftOfAll) {
       left = Tile::members == 1 ? leftOfAll : left == 1 ? block.getQueryTilesPerHead() : left - 1;
       startScores();
+      bias = findBias();
       startKeys();
       finishKeys();
-      computeTile(left);
+      computeTile(left, bias);
     }
     startKeys();
     finishKeys();
   }
 
   /// Computes P and dS from the scores of a tile of queries, adds to dV, and goes to the next tile.
-  __device__ void computeTile(int left) {
+  __device__ void computeTile(int left, const TileBias<Problem> &interiorBias) {
     pin(scores);
-    if constexpr (Score::exists)
-      applyToQueries();
-    else if constexpr (Problem::isCausal)
-      maskQueriesAtDistance(scores, Tile::getDistance(left, block.getLeftAtFirst()), lane);
-    exponentiateByQuery(scores, scale, block.getStatistics(), lane);
+    const auto bias = finishScores(left, interiorBias);
+    exponentiateByQuery(scores, scale, block.getStatistics(), lane, bias);
     packLeft<Element>(packed, scores);
     if constexpr (overlaps) {
       startSlopes();
@@ -95,11 +94,30 @@ private:
     finishWriting(block.slopeRing);
   }
 
-  __device__ void applyToQueries() {
-    const VisitedTile tile = block.getQueryTile();
-    const int head = tile.number / Tile::queryTiles;
-    ::applyToQueries<Problem>(score, scores, tile.number % Tile::queryTiles * queriesPerTile, block.getFirstKey(),
-                              head / Problem::queryHeads, head % Problem::queryHeads, tile.isWhole, lane);
+  /// Returns the bias of the interior for the current tile of queries.
+  __device__ TileBias<Problem> findBias() const {
+    if constexpr (hasLinearBias<Problem>) {
+      const int tile = block.getQueryTile().number, head = tile / Tile::queryTiles;
+      return TileBias<Problem>::template find</*rowsAreKeys=*/true>(
+          score, block.getFirstKey() + lane.row, tile % Tile::queryTiles * queriesPerTile + lane.column,
+          head / Problem::queryHeads, head % Problem::queryHeads);
+    } else {
+      return {};
+    }
+  }
+  /// Computes scores from q · k, except for the bias that it returns. `interior` is that of the interior.
+  __device__ TileBias<Problem> finishScores(int left, const TileBias<Problem> &interior) {
+    if constexpr (Score::exists) {
+      const VisitedTile tile = block.getQueryTile();
+      const int head = tile.number / Tile::queryTiles;
+      return computeScoresOfQueries<Problem>(score, scores, tile.number % Tile::queryTiles * queriesPerTile,
+                                             block.getFirstKey(), head / Problem::queryHeads,
+                                             head % Problem::queryHeads, tile.isWhole, interior, lane);
+    } else {
+      if constexpr (Problem::isCausal)
+        maskQueriesAtDistance(scores, Tile::getDistance(left, block.getLeftAtFirst()), lane);
+      return {};
+    }
   }
   __device__ void startScores() {
     block.queryRing.awaitFull();

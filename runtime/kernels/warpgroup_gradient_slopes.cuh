@@ -9,11 +9,11 @@
 // memory at `statistics`: all logSum of the tile, then all −D. The threads of a warpgroup for dK and dV call these
 // functions, each for its part of a tile of 64 x 64 in wgmma.cuh's order.
 
-/// Replaces scores by probabilities. Queries past the last one have infinite sums, and probabilities of 0. Keys past
-/// the last one have numbers that callers must not use.
-template <int size>
+/// Replaces scores, whose rows have this bias, by probabilities. Queries past the last one have infinite sums, and
+/// probabilities of 0. Keys past the last one have numbers that callers must not use.
+template <int size, class Bias>
 __device__ inline void exponentiateByQuery(float (&scores)[size], float scale, unsigned statistics,
-                                           const WarpgroupLane &lane) {
+                                           const WarpgroupLane &lane, const Bias &bias) {
   const unsigned logSums = statistics + lane.column * 4;
 #pragma unroll
   for (int i = 0; i < size / 4; ++i) {
@@ -21,7 +21,7 @@ __device__ inline void exponentiateByQuery(float (&scores)[size], float scale, u
     loadSharedPair(pair, logSums + 32 * i);
 #pragma unroll
     for (int j = 0; j < 4; ++j)
-      scores[4 * i + j] = exp2Approximate(fmaf(scores[4 * i + j], scale, -pair[j % 2]));
+      scores[4 * i + j] = exp2Approximate(fmaf(scores[4 * i + j], scale, bias.addTo(-pair[j % 2], j / 2)));
   }
 }
 /// Writes −D of each element's query, which the sum of dP begins with.

@@ -39,8 +39,8 @@ struct InteriorTiles {
     // The first key and the end of the keys at interior distances from all queries.
     const int firstKey = last - Score::lastInterior - skippedKeys, endOfKeys = first - Score::firstInterior + 1;
     const int end = (endOfKeys < Problem::keys ? endOfKeys : Problem::keys) - skippedKeys;
-    // Functions read tables at existing queries only.
-    if (end < 0 || (!Score::interiorIsScore && last >= Problem::queries))
+    // Functions read tables at existing queries only. Linear biases have no elements of positions.
+    if (end < 0 || (!Score::interiorIsScore && !hasLinearBias<Problem> && last >= Problem::queries))
       return {0, 0};
     return {firstKey > 0 ? countTiles(firstKey, keysPerTile) : 0, end / keysPerTile};
   }
@@ -86,34 +86,49 @@ __device__ inline int findFirstMasked(const Tile &tile, int warpgroup) {
   return (tile.first + warpgroup * rowsPerWarpgroup) / Tile::keysPerTile;
 }
 
-/// Goes through the tiles of keys from number `keyTile` to 0, with the number in `keyTile`, and calls
-/// `computeTile(isMasked)` for each. `isMasked` is true for tiles that some query of the warpgroup does not see as a
-/// whole, and with a score function for those that are not interior.
+/// What a tile of keys takes for the queries of a warpgroup.
+enum class TileForm {
+  /// All pairs are visible. With a score function, they are at interior distances.
+  Interior,
+  /// Only distances and the ends of the sequences hide pairs, and visible ones are at interior distances.
+  Clipped,
+  /// The score function is computed for each pair.
+  Mixed
+};
+
+/// The form of tiles outside of the interior, unless data hides pairs of them.
+template <class Problem>
+constexpr TileForm outerForm = clipsToInterior<Problem>() ? TileForm::Clipped : TileForm::Mixed;
+
+/// Goes through the tiles of keys from number `keyTile` to `firstTile`, with the number in `keyTile`, and calls
+/// `computeTile(form)` for each.
 template <class Problem, class Tile, class ComputeTile>
 __device__ inline void visitKeyTiles(const Tile &tile, const WarpgroupLane &lane, int &keyTile,
-                                     const ComputeTile &computeTile) {
+                                     const ComputeTile &computeTile, int firstTile = 0) {
   if constexpr (ScoreOf<Problem>::exists) {
     // The tiles after the interior ones, these, and those before them.
     const auto interior = InteriorTiles::find<Problem, Tile::keysPerTile>(
         tile.first + lane.warpgroup * rowsPerWarpgroup, tile.skippedKeys);
+    const int end = interior.end > firstTile ? interior.end : firstTile;
+    const int begin = interior.begin > firstTile ? interior.begin : firstTile;
 #pragma unroll 1
-    for (; keyTile >= interior.end; --keyTile)
-      computeTile(true);
+    for (; keyTile >= end; --keyTile)
+      computeTile(outerForm<Problem>);
 #pragma unroll 1
-    for (; keyTile >= interior.begin; --keyTile)
-      computeTile(false);
+    for (; keyTile >= begin; --keyTile)
+      computeTile(TileForm::Interior);
 #pragma unroll 1
-    for (; keyTile >= 0; --keyTile)
-      computeTile(true);
+    for (; keyTile >= firstTile; --keyTile)
+      computeTile(outerForm<Problem>);
   } else {
     // Without a causal mask, only the last tile of keys can have columns without a key. Callers compute it themselves.
     if constexpr (Problem::isCausal)
 #pragma unroll 1
       for (; keyTile >= findFirstMasked(tile, lane.warpgroup); --keyTile)
-        computeTile(true);
+        computeTile(TileForm::Clipped);
 #pragma unroll 1
     for (; keyTile >= 0; --keyTile)
-      computeTile(false);
+      computeTile(TileForm::Interior);
   }
 }
 
@@ -127,7 +142,8 @@ __device__ inline void visitChosenTiles(const Tile &tile, const WarpgroupLane &l
   for (; left > 0; --left) {
     const VisitedTile visited = await();
     keyTile = visited.number;
-    computeTile(!visited.isWhole || keyTile < interior.begin || keyTile >= interior.end);
+    const bool isInside = keyTile >= interior.begin && keyTile < interior.end;
+    computeTile(!visited.isWhole ? TileForm::Mixed : isInside ? TileForm::Interior : outerForm<Problem>);
   }
 }
 
@@ -142,19 +158,100 @@ __device__ inline void applyToTile(const ScoreOf<Problem> &function, float (&sco
                                                                  derivatives...);
 }
 
-/// The same where rows are the warpgroup's 64 keys of a block whose first one is `firstKey`, and columns are the
-/// queries of a tile as long. `isWhole` is false if data may keep the tile from being interior.
+/// Hides pairs of a tile whose distance is not visible, and keys past the last one.
+template <class Problem, class Tile, int size>
+__device__ inline void clipTile(float (&scores)[size], const Tile &tile, int keyTile, const WarpgroupLane &lane) {
+  using Score = ScoreOf<Problem>;
+  const int firstKey = tile.getFirstKey(keyTile);
+  int query = tile.first + lane.row, key = firstKey + lane.column;
+  // Keeps the compiler from computing all comparisons before the loop over tiles, which takes registers.
+  asm volatile("" : "+r"(query), "+r"(key));
+  const int firstQuery = tile.first + lane.warpgroup * rowsPerWarpgroup, lastQuery = firstQuery + rowsPerWarpgroup - 1;
+  const int lastKey = firstKey + 2 * size - 1;
+  if (lastKey > firstQuery - Score::firstDistance || lastKey >= Problem::keys) {
+    int lasts[2];
+#pragma unroll
+    for (int row = 0; row < 2; ++row) {
+      const int last = query + 8 * row - Score::firstDistance;
+      lasts[row] = (last < Problem::keys ? last : Problem::keys - 1) - key;
+    }
+    hideAfter(scores, lasts);
+  }
+  if (Score::lastDistance < Problem::queries - 1 && firstKey < lastQuery - Score::lastDistance) {
+    const int first = query - Score::lastDistance - key, firsts[2] = {first, first + 8};
+    hideBefore(scores, firsts);
+  }
+}
+
+/// Returns the bias of the interior for the keys of a tile.
+template <class Problem, class Tile>
+__device__ inline TileBias<Problem> findBias(const ScoreOf<Problem> &function, const Tile &tile, int keyTile,
+                                             const WarpgroupLane &lane) {
+  if constexpr (!hasLinearBias<Problem>)
+    return {};
+  int query = tile.first + lane.row, key = tile.getFirstKey(keyTile) + lane.column;
+  // Keeps the compiler from computing parts of all biases before the loop over tiles, which takes registers.
+  asm volatile("" : "+r"(query), "+r"(key));
+  return TileBias<Problem>::template find</*rowsAreKeys=*/false>(function, query, key, tile.batch, tile.head);
+}
+
+/// Computes scores from q · k for the keys of a tile of this form, except for their factor scaleOfTiles and for the
+/// bias that it returns. `interior` is the bias of the interior.
+template <class Problem, TileForm form, class Tile, int size>
+__device__ inline TileBias<Problem> computeScores(const ScoreOf<Problem> &function, float (&scores)[size],
+                                                  const Tile &tile, int keyTile, const TileBias<Problem> &interior,
+                                                  const WarpgroupLane &lane) {
+  if constexpr (form == TileForm::Mixed) {
+    applyToTile<Problem, false>(function, scores, tile, keyTile, lane);
+    if constexpr (hasLinearBias<Problem>)
+      removeScale<Problem>(scores);
+    return {};
+  } else if constexpr (hasLinearBias<Problem>) {
+    interior.addSteps(scores);
+  } else {
+    applyToTile<Problem, true>(function, scores, tile, keyTile, lane);
+  }
+  if constexpr (form == TileForm::Clipped)
+    clipTile<Problem>(scores, tile, keyTile, lane);
+  return interior;
+}
+
+/// The tiles of keys of a QueryTile that some of a warpgroup's queries see: from `first` to `last`, at least one.
+struct OwnTiles {
+  int first, last;
+
+  template <class Problem, class Tile>
+  __device__ static OwnTiles find(const Tile &tile, const WarpgroupLane &lane) {
+    if constexpr (!ScoreOf<Problem>::exists || hidesTiles<Problem>)
+      return {0, tile.keyTiles - 1};
+    const int firstQuery = tile.first + lane.warpgroup * rowsPerWarpgroup,
+              skipped = tile.skippedKeys / Tile::keysPerTile;
+    const auto visible = KeyTiles::find<Problem>(firstQuery, firstQuery + rowsPerWarpgroup, Tile::keysPerTile);
+    return {visible.first - skipped, visible.end - 1 - skipped};
+  }
+};
+
+/// Returns whether the distances of the warpgroup's 64 keys, of a block whose first one is `firstKey`, and the queries
+/// of a tile as long are interior. Keys past the last one are outside.
+template <class Problem, int size>
+__device__ inline bool isInsideOfQueries(int firstQuery, int firstKey, const WarpgroupLane &lane) {
+  using Score = ScoreOf<Problem>;
+  const int firstOwn = firstKey + lane.warpgroup * rowsPerWarpgroup, lastOwn = firstOwn + rowsPerWarpgroup - 1;
+  const int lastQuery = firstQuery + 2 * size - 1;
+  return firstQuery - lastOwn >= Score::firstInterior && lastQuery - firstOwn <= Score::lastInterior &&
+         lastOwn < Problem::keys;
+}
+
+/// Computes scores, and derivatives if they are given, where rows are the warpgroup's 64 keys of a block whose first
+/// one is `firstKey`, and columns are the queries of a tile as long. `isWhole` is false if data may keep the tile from
+/// being interior.
 template <class Problem, int size, class... Derivatives>
 __device__ inline void applyToQueries(const ScoreOf<Problem> &function, float (&scores)[size], int firstQuery,
                                       int firstKey, int batch, int head, bool isWhole, const WarpgroupLane &lane,
                                       Derivatives &...derivatives) {
-  using Score = ScoreOf<Problem>;
-  const int firstOwn = firstKey + lane.warpgroup * rowsPerWarpgroup, lastOwn = firstOwn + rowsPerWarpgroup - 1;
-  const int lastQuery = firstQuery + 2 * size - 1;
   // Functions read tables at existing queries only.
-  const bool isInterior = isWhole && firstQuery - lastOwn >= Score::firstInterior &&
-                          lastQuery - firstOwn <= Score::lastInterior && lastOwn < Problem::keys &&
-                          (Score::interiorIsScore || lastQuery < Problem::queries);
+  const bool isInterior = isWhole && isInsideOfQueries<Problem, size>(firstQuery, firstKey, lane) &&
+                          (ScoreOf<Problem>::interiorIsScore || firstQuery + 2 * size <= Problem::queries);
   int row = firstKey + lane.row, column = firstQuery + lane.column;
   // Keeps the compiler from computing all indices before the function, which takes registers.
   asm volatile("" : "+r"(row), "+r"(column), "+r"(batch), "+r"(head));
@@ -163,6 +260,53 @@ __device__ inline void applyToQueries(const ScoreOf<Problem> &function, float (&
   else
     applyScoreFunction<Problem, false, /*rowsAreKeys=*/true>(function, scores, row, column, batch, head,
                                                              derivatives...);
+}
+
+/// Hides pairs of 64 keys and a tile of 64 queries whose distance is not visible. Rows are keys. They begin at
+/// `firstKey` + 64 · the number of the warpgroup, and columns begin at `firstQuery`.
+template <class Problem, int size>
+__device__ inline void clipQueries(float (&scores)[size], int firstQuery, int firstKey, const WarpgroupLane &lane) {
+  using Score = ScoreOf<Problem>;
+  const int firstOwn = firstKey + lane.warpgroup * rowsPerWarpgroup, lastOwn = firstOwn + rowsPerWarpgroup - 1;
+  int distance = firstKey + lane.row - firstQuery - lane.column;
+  // Keeps the compiler from computing all comparisons before the loop over tiles, which takes registers.
+  asm volatile("" : "+r"(distance));
+  if (firstQuery < lastOwn + Score::firstDistance) {
+    const int first = distance + Score::firstDistance, firsts[2] = {first, first + 8};
+    hideBefore(scores, firsts);
+  }
+  if (Score::lastDistance < Problem::queries - 1 && firstQuery + 2 * size - 1 > firstOwn + Score::lastDistance) {
+    const int last = distance + Score::lastDistance, lasts[2] = {last, last + 8};
+    hideAfter(scores, lasts);
+  }
+}
+
+/// Like computeScores where rows are the warpgroup's 64 keys of a block whose first one is `firstKey`, and columns are
+/// the queries of a tile as long. `isWhole` is false if data may keep the tile from being interior.
+template <class Problem, int size>
+__device__ inline TileBias<Problem>
+computeScoresOfQueries(const ScoreOf<Problem> &function, float (&scores)[size], int firstQuery, int firstKey, int batch,
+                       int head, bool isWhole, const TileBias<Problem> &interior, const WarpgroupLane &lane) {
+  if constexpr (clipsToInterior<Problem>())
+    if (isWhole) {
+      interior.addSteps(scores);
+      clipQueries<Problem>(scores, firstQuery, firstKey, lane);
+      return interior;
+    }
+  if constexpr (!hasLinearBias<Problem>) {
+    applyToQueries<Problem>(function, scores, firstQuery, firstKey, batch, head, isWhole, lane);
+  } else {
+    if (!clipsToInterior<Problem>() && isWhole && isInsideOfQueries<Problem, size>(firstQuery, firstKey, lane)) {
+      interior.addSteps(scores);
+      return interior;
+    }
+    int key = firstKey + lane.row, query = firstQuery + lane.column;
+    // Keeps the compiler from computing all indices before the function, which takes registers.
+    asm volatile("" : "+r"(key), "+r"(query), "+r"(batch), "+r"(head));
+    applyScoreFunction<Problem, false, /*rowsAreKeys=*/true>(function, scores, key, query, batch, head);
+    removeScale<Problem>(scores);
+  }
+  return {};
 }
 
 /// Hides the keys of a tile that the thread's queries do not see. Without a score function.

@@ -14,16 +14,17 @@
 /// therefore at most 2^maxGrowth.
 template <class Problem>
 class WarpgroupSoftmax {
-  static constexpr float scale = scaleOfScores<Problem>;
+  static constexpr float scale = scaleOfTiles<Problem>;
   /// A score may exceed the reference of its row by this many powers of two before the sums are rescaled.
   static constexpr float maxGrowth = 8;
   /// The reference of a row that has seen no score, below any score, and finite so that differences are numbers.
   static constexpr float lowestReference = -1e30f;
 
 public:
-  /// Replaces each score of a tile by its numerator. Starts anew if `isFirst`.
+  /// Replaces each score of a tile, for which the thread's rows have this bias, by its numerator. Starts anew if
+  /// `isFirst`.
   template <bool isFirst, int size>
-  __device__ void exponentiate(float (&scores)[size]) {
+  __device__ void exponentiate(float (&scores)[size], const TileBias<Problem> &bias = {}) {
     needsRescaling = false;
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
@@ -32,7 +33,12 @@ public:
       for (int i = 0; i < size; ++i)
         if (i / 2 % 2 == row)
           largest = fmaxf(largest, scores[i]);
-      largest = scale * reduceWarp<4>(largest, [](float a, float b) { return fmaxf(a, b); });
+      auto larger = [](float a, float b) { return fmaxf(a, b); };
+      // The threads of a row have different biases.
+      if constexpr (hasLinearBias<Problem>)
+        largest = reduceWarp<4>(bias.addTo(scale * largest, row), larger);
+      else
+        largest = scale * reduceWarp<4>(largest, larger);
       if constexpr (isFirst) {
         // The last tile may be masked for a row. With a score function, the row may see nothing.
         references[row] = largest == -infinity() && !ScoreOf<Problem>::exists ? lowestReference : largest;
@@ -48,7 +54,7 @@ public:
 #pragma unroll
     for (int i = 0; i < size; ++i) {
       const int row = i / 2 % 2;
-      scores[i] = exp2Approximate(fmaf(scores[i], scale, -shiftBy<Problem>(references[row])));
+      scores[i] = exp2Approximate(fmaf(scores[i], scale, bias.addTo(-shiftBy<Problem>(references[row]), row)));
       sums[row] += scores[i];
     }
   }

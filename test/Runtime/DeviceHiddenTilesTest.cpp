@@ -209,6 +209,8 @@ TEST(HiddenTilesTest, LengthsInTheForwardPass) {
   // Per batch and head, three blocks visit 1, 2 or all 4 tiles of keys.
   using Problem = LengthProblem<HostProblem<3, 2, 1, 300, 450, 64, false>, getLength>;
   EXPECT_EQ(checkForward<Problem>(2), 2 * 3 * (1 + 2 + 4));
+  using InSteps = LengthSlopeProblem<HostProblem<3, 2, 1, 300, 450, 64, false>, getLength>;
+  EXPECT_EQ(checkForward<InSteps>(2), 2 * 3 * (1 + 2 + 4));
 }
 
 template <class Base, int (*getId)(int, int), bool overlaps, int keysPerTile = 96>
@@ -259,6 +261,8 @@ TEST(HiddenTilesTest, DocumentsInOnePass) {
 TEST(HiddenTilesTest, LengthsInOnePass) {
   using Problem = LengthProblem<HostProblem<3, 2, 1, 300, 450, 64, false>, getLength>;
   EXPECT_EQ((checkOnePass<Problem, true>()), 2 * 5 * (0 + 2 + 4));
+  using InSteps = LengthSlopeProblem<HostProblem<3, 2, 1, 300, 450, 64, false>, getLength>;
+  EXPECT_EQ((checkOnePass<InSteps, true>()), 2 * 5 * (0 + 2 + 4));
 }
 
 } // namespace

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <gmock/gmock.h>
+#include <vector>
 
 namespace {
 
@@ -39,6 +40,17 @@ bool seesAll(const Tile &tile, int warpgroup, int keyTile, const IsSeen &isSeen)
       if (!isSeen(tile.first + warpgroup * rowsPerWarpgroup + row, tile.getFirstKey(keyTile) + key))
         return false;
   return true;
+}
+
+/// Returns whether an existing query of a warpgroup, or one past the last, sees a key of a tile by its distance.
+template <class Problem>
+bool canSeeSome(int firstQuery, int firstKey) {
+  using Score = ScoreOf<Problem>;
+  for (int query = firstQuery; query < firstQuery + rowsPerWarpgroup; ++query)
+    for (int key = firstKey; key < firstKey + kKeysPerTile && key < Problem::keys; ++key)
+      if (query - key >= Score::firstDistance && query - key <= Score::lastDistance)
+        return true;
+  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,6 +147,51 @@ TYPED_TEST(ScoreMaskTest, AppliesTheFunctionToExistingPairs) {
   }
 }
 
+TYPED_TEST(ScoreMaskTest, WarpgroupsComputeTheTilesThatTheySee) {
+  using Tile = QueryTile<TypeParam, kQueriesPerTile, kKeysPerTile>;
+  for (int number = 0; number < Tile::count; ++number) {
+    const Tile tile(number);
+    for (int warpgroup = 0; warpgroup < kWarpgroups; ++warpgroup) {
+      const int firstQuery = tile.first + warpgroup * rowsPerWarpgroup;
+      std::vector<int> seen;
+      for (int keyTile = 0; keyTile < tile.keyTiles; ++keyTile)
+        if (canSeeSome<TypeParam>(firstQuery, tile.getFirstKey(keyTile)))
+          seen.push_back(keyTile);
+      threadIdx = {128 * (warpgroup + 1u), 0, 0};
+      const auto own = OwnTiles::find<TypeParam>(tile, WarpgroupLane(warpgroup));
+      EXPECT_LE(0, own.first);
+      EXPECT_LE(own.first, own.last);
+      EXPECT_LT(own.last, tile.keyTiles);
+      if (!seen.empty()) {
+        EXPECT_LE(own.first, seen.front()) << "queries from " << firstQuery;
+        EXPECT_EQ(own.last, seen.back()) << "queries from " << firstQuery;
+      }
+    }
+  }
+}
+
+TYPED_TEST(ScoreMaskTest, ClipsTilesToVisibleDistances) {
+  using Tile = QueryTile<TypeParam, kQueriesPerTile, kKeysPerTile>;
+  static_assert(clipsToInterior<TypeParam>());
+  for (int number = 0; number < Tile::count; ++number) {
+    const Tile tile(number);
+    for (int keyTile = 0; keyTile < tile.keyTiles; ++keyTile)
+      forEachLane([&](const WarpgroupLane &lane) {
+        float scores[kSize];
+        for (int i = 0; i < kSize; ++i)
+          scores[i] = i + 1;
+        computeScores<TypeParam, TileForm::Clipped>({}, scores, tile, keyTile, {}, lane);
+        for (int i = 0; i < kSize; ++i) {
+          const int query = tile.first + lane.row + rowOf(i);
+          const int key = tile.getFirstKey(keyTile) + lane.column + columnOf(i);
+          if (query < TypeParam::queries)
+            ASSERT_EQ(scores[i], isVisible<TypeParam>(query, key) ? i + 1 : -infinity())
+                << "query " << query << ", key " << key;
+        }
+      });
+  }
+}
+
 /// Functions read tables, which have no elements for queries past the last one.
 struct TableProblem : HostProblem<1, 1, 1, 300, 300, 64, false> {
   struct Score {
@@ -165,6 +222,49 @@ TEST(ScoreMaskTest, FunctionsOfTheInteriorGetExistingQueries) {
   });
 }
 
+/// The exponents of a tile's scores are those of the function for all existing pairs.
+template <class Problem>
+class BiasTest : public testing::Test {};
+using BiasProblems =
+    testing::Types<SlopeProblem<Full<1, 2, 2, 500, 500>, 150, 9>, SlopeProblem<Causal<1, 2, 2, 300, 420>, 299, 0>,
+                   PlaneProblem<Full<1, 2, 2, 420, 420>, 150, 9>, FarBiasProblem<Causal<1, 2, 2, 500, 500>, 130>>;
+TYPED_TEST_SUITE(BiasTest, BiasProblems);
+
+TYPED_TEST(BiasTest, ExponentsAreThoseOfTheFunction) {
+  using Tile = QueryTile<TypeParam, kQueriesPerTile, kKeysPerTile>;
+  const typename TypeParam::Score function;
+  for (int number = 0; number < Tile::count; ++number) {
+    const Tile tile(number);
+    forEachLane([&](const WarpgroupLane &lane) {
+      auto check = [&](int keyTile, TileForm form) {
+        float scores[kSize];
+        for (int i = 0; i < kSize; ++i)
+          scores[i] = i + 1;
+        const auto interior = findBias<TypeParam>(function, tile, keyTile, lane);
+        const auto bias =
+            form == TileForm::Interior
+                ? computeScores<TypeParam, TileForm::Interior>(function, scores, tile, keyTile, interior, lane)
+                : computeScores<TypeParam, outerForm<TypeParam>>(function, scores, tile, keyTile, interior, lane);
+        for (int i = 0; i < kSize; ++i) {
+          const int query = tile.first + lane.row + rowOf(i);
+          const int key = tile.getFirstKey(keyTile) + lane.column + columnOf(i);
+          if (query >= TypeParam::queries)
+            continue;
+          const float exponent = bias.addTo(scaleOfTiles<TypeParam> * scores[i], i / 2 % 2);
+          if (isVisible<TypeParam>(query, key))
+            ASSERT_NEAR(exponent,
+                        log2OfE * function.compute(TypeParam::scale * (i + 1), tile.batch, tile.head, query, key), 1e-4)
+                << "query " << query << ", key " << key;
+          else
+            ASSERT_EQ(exponent, -infinity()) << "query " << query << ", key " << key;
+        }
+      };
+      int keyTile = tile.keyTiles - 1;
+      visitKeyTiles<TypeParam>(tile, lane, keyTile, [&](TileForm form) { check(keyTile, form); });
+    });
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Rows of keys
 //===----------------------------------------------------------------------===//
@@ -187,6 +287,32 @@ TYPED_TEST(ScoreMaskTest, AppliesTheFunctionToRowsOfKeys) {
           if (query < TypeParam::queries)
             ASSERT_EQ(scores[i], isVisible<TypeParam>(query, key) ? i + 1 : -infinity())
                 << "query " << query << ", key " << key;
+        }
+      });
+}
+
+TYPED_TEST(BiasTest, ExponentsOfRowsOfKeysAreThoseOfTheFunction) {
+  const typename TypeParam::Score function;
+  for (int firstKey = 0; firstKey < TypeParam::keys; firstKey += kWarpgroups * rowsPerWarpgroup)
+    for (int firstQuery = 0; firstQuery < TypeParam::queries; firstQuery += kStreamedQueries)
+      forEachLane([&](const WarpgroupLane &lane) {
+        float scores[kStreamedQueries / 2];
+        for (int i = 0; i < kStreamedQueries / 2; ++i)
+          scores[i] = i + 1;
+        const auto interior = TileBias<TypeParam>::template find</*rowsAreKeys=*/true>(function, firstKey + lane.row,
+                                                                                       firstQuery + lane.column, 0, 1);
+        const auto bias = computeScoresOfQueries<TypeParam>(function, scores, firstQuery, firstKey, 0, 1,
+                                                            /*isWhole=*/true, interior, lane);
+        for (int i = 0; i < kStreamedQueries / 2; ++i) {
+          const int key = firstKey + lane.row + rowOf(i), query = firstQuery + lane.column + columnOf(i);
+          if (query >= TypeParam::queries || key >= TypeParam::keys)
+            continue;
+          const float exponent = bias.addTo(scaleOfTiles<TypeParam> * scores[i], i / 2 % 2);
+          if (isVisible<TypeParam>(query, key))
+            ASSERT_NEAR(exponent, log2OfE * function.compute(TypeParam::scale * (i + 1), 0, 1, query, key), 1e-4)
+                << "query " << query << ", key " << key;
+          else
+            ASSERT_EQ(exponent, -infinity()) << "query " << query << ", key " << key;
         }
       });
 }

@@ -189,7 +189,7 @@ void differentiateAll(const float *scores, const float *slopes, const QueryStati
       exponentiateColumns(ofScores, kScale, 0, lane);
       differentiateColumns(ofSlopes, ofScores, 0, lane);
     } else {
-      exponentiateByQuery(ofScores, kScale, onePass, lane);
+      exponentiateByQuery(ofScores, kScale, onePass, lane, TileBias<Plain>());
       differentiate(ofSlopes, ofScores);
     }
     for (int i = 0; i < size; ++i) {

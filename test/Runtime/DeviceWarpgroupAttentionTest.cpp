@@ -48,6 +48,19 @@ TEST(WarpgroupAttentionForwardTest, ScoreFunctions) {
   checkForward<CapProblem<HostProblem<1, 1, 1, 300, 300, 64, true>, 299, 0, false>>(1);
 }
 
+/// Warpgroups skip different tiles at both ends of a window, and the bias of the interior is added in steps.
+TEST(WarpgroupAttentionForwardTest, TilesThatAWarpgroupDoesNotSee) {
+  checkForward<WindowProblem<HostProblem<1, 2, 1, 820, 820, 64, true>, 150, 0>, 3, 32>(2);
+  checkForward<WindowProblem<HostProblem<1, 2, 1, 820, 420, 64, false>, 40, 7>, 3, 32>(2);
+  checkForward<WindowProblem<HostProblem<1, 1, 1, 300, 900, 64, false>, -100, 250>, 2, 64>(2);
+}
+TEST(WarpgroupAttentionForwardTest, LinearBiases) {
+  checkForward<SlopeProblem<HostProblem<1, 2, 1, 420, 420, 64, false>, 150, 9>, 3, 96>(2);
+  checkForward<SlopeProblem<HostProblem<1, 2, 2, 300, 420, 128, true>, 299, 0>>(2);
+  checkForward<PlaneProblem<HostProblem<2, 2, 1, 420, 420, 64, false>, 150, 9>>(2);
+  checkForward<FarBiasProblem<HostProblem<1, 2, 1, 500, 500, 64, true>, 130>, 3, 96>(2);
+}
+
 //===----------------------------------------------------------------------===//
 // warpgroup_attention_queries.cuh, warpgroup_attention_keys.cuh
 //===----------------------------------------------------------------------===//
@@ -74,6 +87,9 @@ TEST(WarpgroupAttentionGradientTest, FunctionsInTwoPasses) {
   checkTwoPasses<DocumentProblem<HostProblem<2, 1, 1, 300, 300, 64, true>>, true>(2);
   checkTwoPasses<CapProblem<HostProblem<2, 4, 2, 300, 300, 64, true>, 299, 0, true>, false, 64>(3);
   checkTwoPasses<CapProblem<HostProblem<1, 1, 1, 200, 300, 128, false>, 100, 150, true>, false, 64>(1);
+}
+TEST(WarpgroupAttentionGradientTest, LinearBiasesInTwoPasses) {
+  checkTwoPasses<SlopeProblem<HostProblem<2, 2, 1, 420, 420, 64, false>, 150, 9>, false, 64>(2);
 }
 /// With derivatives, rows of dS do not sum to zero, and the error of D has a weight per row.
 TEST(WarpgroupAttentionGradientTest, FunctionsOfKeysWithACommonComponentInTwoPasses) {
@@ -104,6 +120,12 @@ TEST(WarpgroupAttentionGradientTest, FunctionsInOnePass) {
   checkOnePass<BiasProblem<HostProblem<1, 2, 2, 200, 300, 128, true>, 199, 0>, false, 2>();
   checkOnePass<DocumentProblem<HostProblem<2, 1, 1, 300, 300, 64, true>>, true>();
   checkOnePass<DocumentProblem<HostProblem<1, 2, 1, 210, 210, 80, false>>, false>();
+}
+TEST(WarpgroupAttentionGradientTest, LinearBiasesInOnePass) {
+  checkOnePass<SlopeProblem<HostProblem<2, 2, 1, 420, 420, 64, false>, 150, 9>, true>();
+  checkOnePass<SlopeProblem<HostProblem<1, 4, 2, 200, 300, 128, true>, 199, 0>, false, 2>();
+  checkOnePass<PlaneProblem<HostProblem<2, 2, 1, 420, 420, 64, false>, 150, 9>, true>();
+  checkOnePass<FarBiasProblem<HostProblem<1, 2, 1, 500, 500, 64, true>, 130>, true>();
 }
 
 } // namespace

@@ -34,6 +34,7 @@
 #include "warpgroup_roles.cuh"
 #include "tile_queue.cuh"
 #include "query_tile.cuh"
+#include "warpgroup_bias.cuh"
 #include "warpgroup_mask.cuh"
 #include "warpgroup_softmax.cuh"
 #include "warpgroup_epilogue.cuh"
@@ -118,6 +119,59 @@ struct BiasProblem : Base {
     float computeInterior(float score, int /*batch*/, int head, int query, int key) const {
       return score + 0.01f * static_cast<float>((head + 1) * (key - query));
     }
+  };
+};
+
+/// The same as a bias that kernels add in steps.
+template <class Base, int before, int after>
+struct SlopeProblem : Base {
+  struct Score : BiasProblem<Base, before, after>::Score {
+    static constexpr bool biasHasSteps = true, biasIsOfDistance = true;
+    BiasSteps getBiasSteps(int /*batch*/, int head) const {
+      const float slope = 0.01f * static_cast<float>(head + 1);
+      return {-slope, slope};
+    }
+  };
+};
+
+/// The same for a bias with different steps of queries and keys.
+template <class Base, int before, int after>
+struct PlaneProblem : Base {
+  struct Score : BiasProblem<Base, before, after>::Score {
+    static constexpr bool biasHasSteps = true, biasIsOfDistance = false;
+
+    float compute(float score, int batch, int head, int query, int key) const {
+      const bool isVisible = query - key <= before && query - key >= -after;
+      return isVisible ? computeInterior(score, batch, head, query, key) : -infinity();
+    }
+    float computeInterior(float score, int batch, int head, int query, int key) const {
+      const BiasSteps steps = getBiasSteps(batch, head);
+      return score + (steps.ofQuery * static_cast<float>(query) + steps.ofKey * static_cast<float>(key) + 0.5f);
+    }
+    BiasSteps getBiasSteps(int batch, int head) const {
+      return {0.002f * static_cast<float>(batch + 1), 0.01f * static_cast<float>(head + 1)};
+    }
+  };
+};
+
+/// The same with a bias that depends on the distance up to `reach`, and is a number by head for farther keys.
+template <class Base, int reach>
+struct FarBiasProblem : Base {
+  struct Score {
+    static constexpr bool exists = true, onlyHides = false, returnsDerivative = false;
+    static constexpr bool interiorIsScore = false, interiorIsGeneral = false;
+    static constexpr int firstDistance = Base::isCausal ? 0 : 1 - Base::keys, lastDistance = Base::queries - 1;
+    static constexpr int firstInterior = reach, lastInterior = lastDistance;
+    static constexpr bool biasHasSteps = false, biasIsOfDistance = true;
+
+    float compute(float score, int /*batch*/, int head, int query, int key) const {
+      const int distance = query - key < reach ? query - key : reach;
+      return score + 0.01f * static_cast<float>((head + 1) * distance);
+    }
+    float computeInterior(float score, int batch, int head, int /*query*/, int /*key*/) const {
+      return compute(score, batch, head, reach, 0);
+    }
+    BiasSteps getBiasSteps(int /*batch*/, int /*head*/) const { return {0, 0}; }
   };
 };
 
@@ -227,6 +281,18 @@ struct LengthProblem : Base {
     TileInspection inspect(const PairTile &tile) const {
       const Outcomes holds = tile.testKeys([&](int key) { return key < getLength(tile.batch); });
       return {holds.canHold, !holds.canFail};
+    }
+  };
+};
+
+/// The same where kernels add the bias in steps.
+template <class Base, int (*getLength)(int batch)>
+struct LengthSlopeProblem : Base {
+  struct Score : LengthProblem<Base, getLength>::Score {
+    static constexpr bool biasHasSteps = true, biasIsOfDistance = true;
+    BiasSteps getBiasSteps(int /*batch*/, int head) const {
+      const float slope = 0.01f * static_cast<float>(head + 1);
+      return {-slope, slope};
     }
   };
 };

@@ -8,6 +8,7 @@
 #include "ScoreText.h"
 
 #include "ExpressionPrinter.h"
+#include "LinearBias.h"
 #include "ScoreFunctionPrinter.h"
 #include "ScoreInspection.h"
 #include "cs336/Codegen/ScoreToScalars.h"
@@ -55,6 +56,20 @@ bool ScoreText::hidesTiles(const DeviceKernel &kernel) const {
   return ScoreInspection(*scalars, *scalars, ScoreFunctionPrinter(kernel, tables, isRough)).hidesTiles();
 }
 
+bool ScoreText::isInteriorOrHidden(const DeviceKernel &kernel) const {
+  if (distances.interior.first != distances.visible.first || distances.interior.last != distances.visible.last)
+    return false;
+  OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.source->getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  FailureOr<func::FuncOp> interior =
+      lowerScoreToScalars(*function, getNumResults(), builder, distances.interiorChoices);
+  assert(succeeded(interior) && "the schedule rejects unknown functions");
+  Block &inside = interior->getBody().front();
+  if (distances.onlyHides)
+    return inside.getTerminator()->getOperand(0) == inside.getArgument(score::kScore);
+  return getNumResults() == 1 && LinearBias::find(*interior, ScoreFunctionPrinter(kernel, tables, isRough));
+}
+
 void ScoreText::emit(raw_ostream &os, const DeviceKernel &kernel) const {
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.source->getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
@@ -93,6 +108,9 @@ void ScoreText::emit(raw_ostream &os, const DeviceKernel &kernel) const {
   printer.printFunction(os, *general, "compute", returnsDerivative);
   if (!interiorIsScore && !interiorIsGeneral)
     printer.printFunction(os, *interior, "computeInterior", returnsDerivative);
+  if (addsBiasInSteps && !distances.onlyHides && !returnsDerivative)
+    if (std::optional<LinearBias> bias = LinearBias::find(*interior, printer))
+      os << bias->print(kernel.source->getContext());
   os << inspect << "  };\n";
 }
 

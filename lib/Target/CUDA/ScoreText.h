@@ -24,11 +24,18 @@ struct ScoreText {
   /// True if the kernel skips tiles that data hides, which requires `hidesTiles`. The structure then has the member
   /// `inspect`, and the interior is limited to tiles for which it returns that they are whole.
   bool inspectsTiles = false;
+  /// True if the kernel adds linear biases in steps. The structure then has the members that describe such a bias.
+  bool addsBiasInSteps = false;
+  /// True if such a kernel never computes the function for single pairs, which requires `isInteriorOrHidden`.
+  bool clipsTiles = false;
 
   /// Returns the reason why the function has no text, which completes the sentence "it …", or an empty string.
   std::string whyUnknown(const DeviceKernel &kernel) const;
   /// Returns whether data can hide all pairs of a tile, in a way that kernels can find (ScoreInspection).
   bool hidesTiles(const DeviceKernel &kernel) const;
+  /// Returns whether all pairs at visible distances have interior scores, which are the scaled score plus a linear
+  /// bias.
+  bool isInteriorOrHidden(const DeviceKernel &kernel) const;
   /// Writes the structure `Score`; runtime/kernels/attention.cuh describes its members.
   void emit(llvm::raw_ostream &os, const DeviceKernel &kernel) const;
   /// Returns the initializer of the structure: "{in3, in4}".

@@ -229,6 +229,7 @@ void WarpgroupAttentionKernel::collectDeviceSources(DeviceSources &sources) cons
                                          "slab_tile.cuh",
                                          "warpgroup.cuh",
                                          "warpgroup_roles.cuh",
+                                         "warpgroup_bias.cuh",
                                          "warpgroup_mask.cuh",
                                          "warpgroup_epilogue.cuh"};
   static constexpr StringRef forward[] = {"tile_queue.cuh", "query_tile.cuh", "warpgroup_softmax.cuh",

@@ -113,8 +113,11 @@ std::unique_ptr<ScheduledKernel> WarpgroupAttentionSchedule::schedule(const Devi
   FailureOr<Passes> passes = choosePasses(kernel, *problem, whyNot);
   if (failed(passes))
     return nullptr;
-  if (problem->score)
+  if (problem->score) {
     problem->score->inspectsTiles = isWorthInspecting(*problem) && problem->score->hidesTiles(kernel);
+    problem->score->addsBiasInSteps = problem->scale > 0;
+    problem->score->clipsTiles = problem->scale > 0 && problem->score->isInteriorOrHidden(kernel);
+  }
   return requireGrid(std::make_unique<WarpgroupAttentionKernel>(kernel, std::move(*problem), *passes, target), whyNot);
 }
 

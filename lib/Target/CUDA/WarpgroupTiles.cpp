@@ -26,7 +26,8 @@ std::string WarpgroupTiles::whyNone(const AttentionSizes &sizes, Type element) {
 // two computing warpgroups, and 160 with three.
 WarpgroupTiles WarpgroupTiles::choose(AttentionStage stage, const AttentionSizes &sizes, bool isCausal,
                                       const std::optional<ScoreText> &score, int64_t blocks) {
-  WarpgroupTiles tiles = chooseSizes(stage, sizes, score.has_value(), score && !score->distances.onlyShifts);
+  bool computesPairs = score && (stage != AttentionStage::Forward || !score->clipsTiles);
+  WarpgroupTiles tiles = chooseSizes(stage, sizes, computesPairs, score && !score->distances.onlyShifts);
   tiles.skipsHiddenTiles = score && score->inspectsTiles;
   if (stage == AttentionStage::Forward)
     tiles.headsPerGroup = tiles.chooseHeadsPerGroup(isCausal, blocks);
@@ -69,16 +70,16 @@ int64_t WarpgroupTiles::getMostSteps(int64_t headsOfGroup, bool isCausal, int64_
   return *llvm::max_element(steps);
 }
 
-WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const AttentionSizes &sizes, bool hasScoreFunction,
+WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const AttentionSizes &sizes, bool computesPairs,
                                            bool hasDerivatives) {
   bool isNarrow = sizes.headDim <= slabColumns;
   switch (stage) {
   case AttentionStage::Forward: {
-    // A third warpgroup hides more exponentials, and takes rows from which short sequences cannot fill all blocks. With
-    // a score function, it has registers for 96 keys.
+    // A third warpgroup hides more exponentials, and takes rows from which short sequences cannot fill all blocks. If
+    // it computes a score function for single pairs, it has registers for 96 keys.
     constexpr int64_t manyQueries = 4096;
     if (isNarrow && sizes.queries >= manyQueries)
-      return {stage, sizes, 3, hasScoreFunction ? 96 : 128, 2, 2};
+      return {stage, sizes, 3, computesPairs ? 96 : 128, 2, 2};
     return {stage, sizes, 2, 128, 2, 2};
   }
   case AttentionStage::BackwardQueries: {
@@ -88,7 +89,7 @@ WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const Attention
     bool isWide = sizes.headDim > maxMedium;
     if (hasDerivatives)
       return {stage, sizes, 2, isWide ? 48 : sizes.headDim > minHeadDim ? 64 : 80, 3, 2};
-    if (hasScoreFunction)
+    if (computesPairs)
       return {stage, sizes, 2, isWide ? 64 : 96, 3, 2};
     return {stage, sizes, 2, isNarrow ? 128 : 96, 3, 2};
   }

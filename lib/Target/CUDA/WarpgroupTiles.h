@@ -73,9 +73,9 @@ private:
       : stage(stage), sizes(sizes), warpgroups(warpgroups), streamedRows(streamedRows), stages(stages),
         valueStages(valueStages), overlapsTiles(overlapsTiles), headsPerGroup(sizes.batches * sizes.queryHeads) {}
 
-  /// Returns the fastest known tile sizes. For score functions, `hasDerivatives` is true if the gradient multiplies by
-  /// derivatives.
-  static WarpgroupTiles chooseSizes(AttentionStage stage, const AttentionSizes &sizes, bool hasScoreFunction,
+  /// Returns the fastest known tile sizes. `computesPairs` is true if a score function is computed for single pairs,
+  /// and `hasDerivatives` if the gradient multiplies by derivatives.
+  static WarpgroupTiles chooseSizes(AttentionStage stage, const AttentionSizes &sizes, bool computesPairs,
                                     bool hasDerivatives);
   /// Returns the heads whose tiles the blocks compute at the same time.
   int64_t chooseHeadsPerGroup(bool isCausal, int64_t blocks) const;
