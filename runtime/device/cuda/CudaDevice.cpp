@@ -156,7 +156,7 @@ absl::StatusOr<std::unique_ptr<CublasLt>> CudaDevice::CreateCublasLt() const {
   // Some algorithms first fill a part of the workspace, which is a memset node in a graph. A profiler runs graphs with
   // such nodes with twice the time between nodes. In a graph that exchanges data with other ranks, a memset node waited
   // for the exchanges, 3.8 ms in a step of 24 ms: ranks use no such algorithm if there is another one.
-  constexpr float kAlone = 8, kBesideExchanges = 1e6;
+  constexpr float kAlone = 3, kBesideExchanges = 1e6;
   return CublasLt::Create(*context_, group_ ? kBesideExchanges : kAlone);
 }
 
