@@ -176,8 +176,7 @@ private:
       awaitMatmuls<0>();
       pin(result);
       valueRing.release(lane.isElected);
-      if constexpr (!hidesTiles<Problem>)
-        skipTiles(turns, lane, keyTile, -1);
+      skipTiles(turns, lane, keyTile, -1);
       if (output)
         storeOutput<Queries>(*output, own + outputs, result, factors, tile, lane);
     }
@@ -204,7 +203,7 @@ private:
   /// Goes from tile number `keyTile` to number `next` without the tiles in between, which no query of the warpgroup
   /// sees. Warpgroups keep their turns.
   __device__ void skipTiles(const Turns<warpgroups> &turns, const WarpgroupLane &lane, int &keyTile, int next) {
-    if constexpr (Score::exists && !hidesTiles<Problem>)
+    if constexpr (skipsOwnTiles<Problem>)
 #pragma unroll 1
       for (; keyTile > next; --keyTile) {
         turns.await();

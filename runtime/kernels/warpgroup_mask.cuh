@@ -100,6 +100,11 @@ enum class TileForm {
 template <class Problem>
 constexpr TileForm outerForm = clipsToInterior<Problem>() ? TileForm::Clipped : TileForm::Mixed;
 
+/// True if a warpgroup leaves out the tiles of keys that none of its own queries sees. Functions that are computed for
+/// single pairs have no registers for the numbers of these tiles.
+template <class Problem>
+constexpr bool skipsOwnTiles = clipsToInterior<Problem>() && !hidesTiles<Problem>;
+
 /// Goes through the tiles of keys from number `keyTile` to `firstTile`, with the number in `keyTile`, and calls
 /// `computeTile(form)` for each.
 template <class Problem, class Tile, class ComputeTile>
@@ -222,7 +227,7 @@ struct OwnTiles {
 
   template <class Problem, class Tile>
   __device__ static OwnTiles find(const Tile &tile, const WarpgroupLane &lane) {
-    if constexpr (!ScoreOf<Problem>::exists || hidesTiles<Problem>)
+    if constexpr (!skipsOwnTiles<Problem>)
       return {0, tile.keyTiles - 1};
     const int firstQuery = tile.first + lane.warpgroup * rowsPerWarpgroup,
               skipped = tile.skippedKeys / Tile::keysPerTile;

@@ -115,7 +115,8 @@ std::unique_ptr<ScheduledKernel> WarpgroupAttentionSchedule::schedule(const Devi
     return nullptr;
   if (problem->score) {
     problem->score->inspectsTiles = isWorthInspecting(*problem) && problem->score->hidesTiles(kernel);
-    problem->score->addsBiasInSteps = problem->scale > 0;
+    // A gradient that also looks for hidden tiles has no registers for a bias.
+    problem->score->addsBiasInSteps = problem->scale > 0 && !(problem->isBackward && problem->score->inspectsTiles);
     problem->score->clipsTiles = problem->scale > 0 && problem->score->isInteriorOrHidden(kernel);
   }
   return requireGrid(std::make_unique<WarpgroupAttentionKernel>(kernel, std::move(*problem), *passes, target), whyNot);

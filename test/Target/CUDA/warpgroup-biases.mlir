@@ -38,9 +38,11 @@ exec.kernel @far(%q: tensor<1x4096x2x64xbf16>, %k: tensor<1x4096x2x64xbf16>, %v:
   %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
       : tensor<1x4096x2x64xbf16>, tensor<1x4096x2x64xbf16> -> tensor<1x2x4096xf32> score(%biases : tensor<129x2xf32>) {
   ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %t: tensor<129x2xf32>):
-    %distance = cs336.sub %i, %j : tensor<i32>
+    %none = cs336.constant dense<0> : tensor<i32>
     %reach = cs336.constant dense<128> : tensor<i32>
-    %near = cs336.min %distance, %reach : tensor<i32>
+    %distance = cs336.sub %i, %j : tensor<i32>
+    %ahead = cs336.max %distance, %none : tensor<i32>
+    %near = cs336.min %ahead, %reach : tensor<i32>
     %bias = cs336.element %t[%near, %h] : tensor<129x2xf32>
     %r = cs336.add %s, %bias : tensor<f32>
     cs336.yield %r : tensor<f32>
