@@ -161,50 +161,43 @@ exec.kernel @backward{number}(%q: {types["q"]}, %k: {types["k"]}, %v: {types["k"
         """Return the tables of the score function, the same in each call."""
         return self.score.tables(self, np.random.default_rng(11)) if self.score else []
 
-    def place(self, values: Array) -> Array:
-        """Return memory with the values in the kernels' layout and NaN in between."""
+    def place(self, values: Array) -> tuple[Array, Array]:
+        """Return memory with the values in the kernels' layout and NaN in between, and a view of the values."""
         strides = self.strides(values.shape)
         memory = np.full(values.shape[0] * strides[0], np.nan, values.dtype)
         view = np.lib.stride_tricks.as_strided(memory, values.shape, [step * values.itemsize for step in strides])
         view[...] = values
-        return memory
+        return memory, view
 
-    def draw(self, rng: np.random.Generator) -> list[Array]:
-        """Return queries, keys, values and the gradient of the output, of the elements' type."""
+    def check(self, kernels: dict[str, HostKernel], number: int, rng: np.random.Generator) -> None:
+        dtype = DTYPES[self.dtype]
 
-        def normal(shape: tuple[int, ...], common: float = 0, size: float = 1) -> Array:
-            offset = common * rng.standard_normal(shape[2:]) if common else 0
-            return (size * rng.standard_normal(shape) + offset).astype(DTYPES[self.dtype])
-
-        q = normal(self.queries_shape, self.common, self.size)
-        k, v = normal(self.keys_shape, self.common), normal(self.keys_shape, self.common)
-        return [q, k, v, normal(self.queries_shape)]
-
-    def run(self, kernels: dict[str, HostKernel], number: int, operands: list[Array]) -> dict[str, Array]:
-        """Return what kernels @forward<number> and @backward<number> compute of queries, keys, values and dO."""
-        q, k, v, do = (self.place(operand) for operand in operands)
         tables = self.tables()
 
-        def unknown(shape: tuple[int, ...]) -> Array:
-            return np.full(shape, np.nan, DTYPES[self.dtype])
+        def draw(shape: tuple[int, ...], common: float = 0, size: float = 1) -> tuple[Array, Array]:
+            offset = common * rng.standard_normal(shape[2:]) if common else 0
+            return self.place((size * rng.standard_normal(shape) + offset).astype(dtype))
 
+        def unknown(shape: tuple[int, ...]) -> Array:
+            return np.full(shape, np.nan, dtype)
+
+        q, q_view = draw(self.queries_shape, self.common, self.size)
+        (k, k_view), (v, v_view) = draw(self.keys_shape, self.common), draw(self.keys_shape, self.common)
+        do, do_view = draw(self.queries_shape)
         o = unknown(self.queries_shape)
         sums = np.full(self.sums_shape, np.nan, np.float64 if self.dtype == "f64" else np.float32)
         kernels[f"forward{number}"](q, k, v, *tables, o, sums)
         dq, dk, dv = unknown(self.queries_shape), unknown(self.keys_shape), unknown(self.keys_shape)
         kernels[f"backward{number}"](q, k, v, o, sums, do, *tables, dq, dk, dv)
-        return {"o": o, "sums": sums, "dq": dq, "dk": dk, "dv": dv}
 
-    def check(self, kernels: dict[str, HostKernel], number: int, rng: np.random.Generator) -> None:
-        operands = self.draw(rng)
-        found = self.run(kernels, number, operands)
-        expected = self.reference(*(operand.astype(np.float64) for operand in operands))
+        expected = self.reference(*(view.astype(np.float64) for view in (q_view, k_view, v_view, do_view)))
+        found = {"o": o, "sums": sums, "dq": dq, "dk": dk, "dv": dv}
         for name, reference in expected.items():
             if name == "sums":
                 # Rows that see nothing have sums of −∞.
                 seen = np.isfinite(reference)
-                assert np.array_equal(found[name] == -np.inf, ~seen), f"{self}: other rows see nothing"
-                found[name], reference = found[name][seen], reference[seen]
+                assert np.array_equal(sums == -np.inf, ~seen), f"{self}: other rows see nothing"
+                found["sums"], reference = sums[seen], reference[seen]
             # Queries that see one key have gradients of 0: differences of numbers near 1.
             norm = max(float(np.linalg.norm(reference)), 1.0)
             error = float(np.linalg.norm(found[name].astype(np.float64) - reference)) / norm
@@ -213,7 +206,7 @@ exec.kernel @backward{number}(%q: {types["q"]}, %k: {types["k"]}, %v: {types["k"
             assert error <= bound, f"{self}: {name} is off by {error:.2e}, more than {bound:.2e}"
         if self.common and self.head_dim <= 256 and not self.score:
             # A vector that is added to all keys changes no probability.
-            rest = float(np.linalg.norm(found["dk"].astype(np.float64).sum(1)) / np.linalg.norm(expected["dk"]))
+            rest = float(np.linalg.norm(dk.astype(np.float64).sum(1)) / np.linalg.norm(expected["dk"]))
             assert rest <= BOUNDS[self.dtype], f"{self}: the sum of dk is off by {rest:.2e}"
 
     def reference(self, q: Array, k: Array, v: Array, do: Array) -> dict[str, Array]:
