@@ -54,6 +54,8 @@ def test_low_precision_rounds_operands_and_results_only(case: Attention, dtype: 
     """Scores and their function stay in float32."""
     if case.size != 1:
         pytest.skip("queries of this size overflow or lose all digits in 16 bits")
+    if case.name == "exp" and DEVICE != "cpu":
+        pytest.skip("D comes from rounded outputs on GPUs, and the derivative of exp multiplies the error of dP - D")
     program = case.program()
     fused = run(program, fusion="flash", dtype=dtype)
     rounding = 2.0**-9 if dtype == "bf16" else 2.0**-12
