@@ -86,7 +86,7 @@ __device__ inline int findFirstMasked(const Tile &tile, int warpgroup) {
   return (tile.first + warpgroup * rowsPerWarpgroup) / Tile::keysPerTile;
 }
 
-/// What a tile of keys takes for the queries of a warpgroup.
+/// The work for a tile of keys and the queries of a warpgroup.
 enum class TileForm {
   /// All pairs are visible. With a score function, they are at interior distances.
   Interior,

@@ -20,7 +20,8 @@ namespace {
 /// More steps than a thread of any test needs.
 constexpr int64_t kMostSteps = 20'000'000;
 
-/// What the threads of a block decide at uniform steps. It must be the same for all, also for those of other warps.
+/// The decisions of the threads of a block at uniform steps. All threads must decide the same, also those of other
+/// warps.
 class UniformPath {
 public:
   /// Begins with the next thread.
@@ -39,7 +40,7 @@ public:
   }
 
 private:
-  std::vector<uint64_t> decisions_; // Of the first thread.
+  std::vector<uint64_t> decisions_; // The first thread's.
   size_t position_ = 0;
   bool is_first_ = true;
 };

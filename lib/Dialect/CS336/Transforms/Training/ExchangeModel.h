@@ -18,7 +18,7 @@ namespace cs336 {
 /// A collective that exchanges gradients.
 struct Exchange {
   CollectiveKind kind;
-  /// Of all values that it exchanges.
+  /// The bytes of all values that it exchanges.
   int64_t bytes;
   /// The operation that computes the last of these values; null for an argument.
   mlir::Operation *ready;
