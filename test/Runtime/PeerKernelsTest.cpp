@@ -117,7 +117,7 @@ const Fault kFaults[] = {
     {"AnUnknownInstruction", "mul.lo.u32", "mul.hi.u32", "no such instruction"},
     {"ARegisterOfAnotherType", "cvt.u64.u32 %thread, %lane", "cvt.u64.u32 %thread, %step", "of another type"},
     {"AnUnknownRegister", "mov.u32 %filled, 0", "mov.u32 %full, 0", "operand '%full'"},
-    {"AnUnknownLabel", "bra loaded", "bra nowhere", "no label nowhere"},
+    {"AnUnknownLabel", "bra.uni loaded", "bra.uni nowhere", "no label nowhere"},
     {"ALoopWithoutEnd", "sub.u64 %left, %left, 1", "sub.u64 %left, %left, 0", ""},
 };
 
