@@ -61,7 +61,9 @@ def test_low_precision_rounds_operands_and_results_only(case: Attention, dtype: 
     rounding = 2.0**-9 if dtype == "bf16" else 2.0**-12
     assert_close(fused["y"], dict(program.outputs)["y"].array, 1.5 * rounding, "y")
     gradients = program.gradients()
-    assert_gradients_close({n: fused[n] for n in gradients}, gradients, 5 * rounding, nearly_zero=0.02)
+    # The derivative of exp also multiplies what the rounding of operands changes.
+    bound = 20 if case.name == "exp" else 5
+    assert_gradients_close({n: fused[n] for n in gradients}, gradients, bound * rounding, nearly_zero=0.02)
 
 
 @pytest.mark.parametrize("name", ["cap-causal", "linear-bias", "everything", "bias-table", "lengths", "silu", "log"])
