@@ -125,6 +125,17 @@ TEST(TimelineTest, TheMiddleLayerKeepsItsActivations) {
   EXPECT_TRUE(summarizeMiddleLayer(MemoryTimeline()).layer.empty());
 }
 
+/// Returns the program of this IR, or failure if the IR is invalid.
+static mlir::FailureOr<format::ExecutableT> describeText(llvm::StringRef text, Target target) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  if (!module)
+    return mlir::failure();
+  return describeProgram(*module, target);
+}
+
 /// %a is in use on stream 0 and %b on stream 1, which waits for the first copy.
 constexpr char kTwoStreams[] = R"(
 exec.variable @w parameter : memref<1048576xf32>
@@ -143,13 +154,8 @@ exec.entry @forward mode<forward> arena_bytes = 12582912 alignment = 64 {
 )";
 
 TEST(TimelineTest, StreamsOverlapAndAwaitEvents) {
-  mlir::DialectRegistry registry;
-  registerDialects(registry);
-  mlir::MLIRContext context(registry);
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(kTwoStreams, &context);
-  ASSERT_TRUE(module);
   const DeviceModel &model = getDefaultDeviceModel(/*isForGPU=*/false);
-  auto program = describeProgram(*module, Target::CPU);
+  auto program = describeText(kTwoStreams, Target::CPU);
   ASSERT_TRUE(mlir::succeeded(program));
   MemoryTimeline timeline = computeTimeline(*program, *findEntry(*program, Mode::Forward), model);
   ASSERT_EQ(timeline.commands.size(), 6u);
@@ -217,12 +223,7 @@ exec.entry @train mode<train> arena_bytes = 6272 alignment = 64 {
 )";
 
 TEST(TimelineTest, ReducedPartsOfGradientsAreGradients) {
-  mlir::DialectRegistry registry;
-  registerDialects(registry);
-  mlir::MLIRContext context(registry);
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(kShardedGradient, &context);
-  ASSERT_TRUE(module);
-  auto program = describeProgram(*module, Target::CPU);
+  auto program = describeText(kShardedGradient, Target::CPU);
   ASSERT_TRUE(mlir::succeeded(program));
   MemoryTimeline timeline = computeTimeline(*program, *findEntry(*program, Mode::Train), getDefaultDeviceModel(false));
   std::map<int64_t, MemoryKind> kinds;
@@ -251,13 +252,8 @@ exec.entry @forward mode<forward> arena_bytes = 12582912 alignment = 64 {
 )";
 
 TEST(TimelineTest, ComputationDoesNotWaitForQueuedCollectives) {
-  mlir::DialectRegistry registry;
-  registerDialects(registry);
-  mlir::MLIRContext context(registry);
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(kQueuedCollectives, &context);
-  ASSERT_TRUE(module);
   const DeviceModel &model = getDefaultDeviceModel(/*isForGPU=*/true);
-  auto program = describeProgram(*module, Target::CUDA);
+  auto program = describeText(kQueuedCollectives, Target::CUDA);
   ASSERT_TRUE(mlir::succeeded(program));
   MemoryTimeline timeline = computeTimeline(*program, *findEntry(*program, Mode::Forward), model);
   llvm::ArrayRef<TimedCommand> commands = timeline.commands;

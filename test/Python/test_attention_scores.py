@@ -55,14 +55,14 @@ def test_low_precision_rounds_operands_and_results_only(case: Attention, dtype: 
     if case.size != 1:
         pytest.skip("queries of this size overflow or lose all digits in 16 bits")
     if case.name == "exp" and DEVICE != "cpu":
-        pytest.skip("D comes from rounded outputs on GPUs, and the derivative of exp multiplies the error of dP - D")
+        pytest.skip("it was not within these bounds on an H100, for a reason that is not known yet")
     program = case.program()
     fused = run(program, fusion="flash", dtype=dtype)
     rounding = 2.0**-9 if dtype == "bf16" else 2.0**-12
     assert_close(fused["y"], dict(program.outputs)["y"].array, 1.5 * rounding, "y")
     gradients = program.gradients()
     # The derivative of exp also multiplies what the rounding of operands changes.
-    bound = 20 if case.name == "exp" else 5
+    bound = 7 if case.name == "exp" else 5
     assert_gradients_close({n: fused[n] for n in gradients}, gradients, bound * rounding, nearly_zero=0.02)
 
 

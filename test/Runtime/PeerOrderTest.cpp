@@ -167,72 +167,27 @@ TEST_P(PeerOrderTest, ResultsAreRightForEverySize) {
   });
 }
 
-/// Operands of different sizes. With four ranks, each rank has 21 MiB of staging memory per source, so that a part of
-/// 22 MiB is staged in two rounds.
-TEST_P(PeerOrderTest, OperandsThatSpanRoundsAreReduced) {
-  const int64_t parts[] = {int64_t{11} << 19, 12, int64_t{1} << 19, (int64_t{1} << 18) + 4};
-  EntryBuilder entry = program.Entry("forward");
-  entry.entry().streams = 2;
-  entry.entry().events = 1;
-  std::vector<uint32_t> inputs, sources, targets;
-  for (int64_t part : parts) {
-    std::string number = std::to_string(inputs.size());
-    auto type = MakeType(DType::kF32, {part * size});
-    inputs.push_back(entry.Input("x" + number, type));
-    sources.push_back(entry.Arena("source" + number, type));
-    targets.push_back(entry.Output("y" + number, MakeType(DType::kF32, {part})));
-    entry.Copy(inputs.back(), sources.back());
-  }
-  entry.Record(0);
-  entry.Wait(0);
-  entry.entry().commands.back()->stream = 1;
-  entry.Collective(CollectiveKind::reduce_scatter, sources[0], targets[0], format::Reduction::mean);
-  format::CommandT &command = *entry.entry().commands.back();
-  command.stream = 1;
-  command.body.AsCollective()->sources = sources;
-  command.body.AsCollective()->targets = targets;
-
-  RunAll([&](int rank, Session &session) {
-    std::vector<Tensor> values;
-    std::vector<NamedTensor> named;
-    std::vector<std::string> names;
-    for (int64_t part : parts) {
-      Tensor &value = values.emplace_back(*Tensor::Create({DType::kF32, {part * size}}));
-      for (int64_t k = 0; float &each : value.mutable_values<float>())
-        each = Element(rank, 0, k++);
-      names.push_back("x" + std::to_string(names.size()));
-    }
-    for (size_t i = 0; i != names.size(); ++i)
-      named.push_back({names[i], values[i]});
-    ASSERT_TRUE(session.Run("forward", named).ok());
-    for (size_t i = 0; i != names.size(); ++i) {
-      int64_t wrong = 0, k = 0;
-      for (float value : Values(session, "y" + std::to_string(i)))
-        wrong += value != ResultElement({CollectiveKind::reduce_scatter, parts[i]}, size, rank, 0, k++);
-      EXPECT_EQ(wrong, 0) << "operand " << i << " of rank " << rank;
-    }
-  });
-}
-
-/// Operands of these numbers of elements in one all_reduce.
+/// Collectives of several operands.
 class ReducedTogether : public PeerOrderTest {
 protected:
-  void Reduce(const std::vector<int64_t> &sizes) {
+  /// Reduces operands, whose results have these numbers of elements, by one collective.
+  void Reduce(CollectiveKind kind, const std::vector<int64_t> &sizes) {
+    int64_t parts = kind == CollectiveKind::reduce_scatter ? size : 1;
     EntryBuilder entry = program.Entry("forward");
     entry.entry().streams = 2;
     entry.entry().events = 1;
     std::vector<uint32_t> inputs, sources, targets;
     for (size_t i = 0; i != sizes.size(); ++i) {
-      auto type = MakeType(DType::kF32, {sizes[i]});
+      auto type = MakeType(DType::kF32, {sizes[i] * parts});
       inputs.push_back(entry.Input(absl::StrCat("x", i), type));
       sources.push_back(entry.Arena(absl::StrCat("source", i), type));
-      targets.push_back(entry.Output(absl::StrCat("y", i), type));
+      targets.push_back(entry.Output(absl::StrCat("y", i), MakeType(DType::kF32, {sizes[i]})));
       entry.Copy(inputs.back(), sources.back());
     }
     entry.Record(0);
     entry.Wait(0);
     entry.entry().commands.back()->stream = 1;
-    entry.Collective(CollectiveKind::all_reduce, sources[0], targets[0], format::Reduction::mean);
+    entry.Collective(kind, sources[0], targets[0], format::Reduction::mean);
     format::CommandT &command = *entry.entry().commands.back();
     command.stream = 1;
     command.body.AsCollective()->sources = sources;
@@ -243,7 +198,7 @@ protected:
       std::vector<std::string> names;
       for (int64_t elements : sizes) {
         names.push_back(absl::StrCat("x", names.size()));
-        Tensor &value = values.emplace_back(*Tensor::Create({DType::kF32, {elements}}));
+        Tensor &value = values.emplace_back(*Tensor::Create({DType::kF32, {elements * parts}}));
         for (int64_t k = 0; float &each : value.mutable_values<float>())
           each = Element(rank, 0, k++);
       }
@@ -254,7 +209,7 @@ protected:
       for (size_t i = 0; i != sizes.size(); ++i) {
         int64_t wrong = 0, k = 0;
         for (float value : Values(session, absl::StrCat("y", i)))
-          wrong += value != ResultElement({CollectiveKind::all_reduce, 0}, size, rank, 0, k++);
+          wrong += value != ResultElement({kind, sizes[i]}, size, rank, 0, k++);
         EXPECT_EQ(k, sizes[i]);
         EXPECT_EQ(wrong, 0) << "operand " << i << " of rank " << rank;
       }
@@ -262,13 +217,21 @@ protected:
   }
 };
 
+/// With four ranks, each rank has 21 MiB of staging memory per source, so that a part of 22 MiB is staged in two
+/// rounds.
+TEST_P(ReducedTogether, OperandsThatSpanRounds) {
+  Reduce(CollectiveKind::reduce_scatter, {int64_t{11} << 19, 12, int64_t{1} << 19, (int64_t{1} << 18) + 4});
+}
+
 TEST_P(ReducedTogether, TheGainsOfNormsAndTheLoss) {
   std::vector<int64_t> sizes(74, 1280);
   sizes.push_back(1);
-  Reduce(sizes);
+  Reduce(CollectiveKind::all_reduce, sizes);
 }
 
-TEST_P(ReducedTogether, StagedOperandsOfAnyLength) { Reduce({1, 5, (int64_t{9} << 18) + 3, 1, 1280, 7}); }
+TEST_P(ReducedTogether, StagedOperandsOfAnyLength) {
+  Reduce(CollectiveKind::all_reduce, {1, 5, (int64_t{9} << 18) + 3, 1, 1280, 7});
+}
 
 INSTANTIATE_TEST_SUITE_P(Ranks, ReducedTogether, kGroups, PeerOrderTest::Name);
 

@@ -45,7 +45,7 @@ struct AllReduceTimes {
   std::vector<double> milliseconds;
   /// Elements with a wrong value, over all ranks.
   int64_t wrong = 0;
-  /// OK, or RESOURCE_EXHAUSTED if a rank has too little memory for the case, which then has no times.
+  /// RESOURCE_EXHAUSTED if a rank has too little memory for the case, which then has no times; otherwise OK.
   absl::Status status = absl::OkStatus();
 };
 

@@ -27,7 +27,7 @@ struct AllReduceRow {
   AllReduceTimes times;
   /// The variant of PyTorch that was measured. Empty for this program's own collectives.
   std::string peer = "";
-  /// OK, or the reason why there are no times.
+  /// The reason why there are no times; otherwise OK.
   absl::Status status = absl::OkStatus();
 };
 

@@ -59,8 +59,8 @@ private:
   /// Measures the cells in order. After an error, `rows` and `traced` have the results of the cells before it.
   absl::Status measureAll(std::vector<DDPRow> cells, const CompileOptions &compileOptions, DDPPeer *peer,
                           std::vector<DDPRow> &rows, CellTrace &traced) const;
-  /// Writes the file of `--trace`, if it is given. Warns if it has another cell than `last`, or if there is no trace:
-  /// the file then stays as it is.
+  /// Writes the trace to the file of `--trace`, if the flag is given. Prints a warning if the trace is not that of the
+  /// cell `last`. Without a trace, prints a warning and does not change the file.
   absl::Status writeTraceOf(const CellTrace &traced, llvm::StringRef last) const;
   DDPOptions getOptions() const;
   absl::Status runAsRank() const;

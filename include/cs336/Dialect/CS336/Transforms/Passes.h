@@ -9,6 +9,7 @@
 #define CS336_DIALECT_CS336_TRANSFORMS_PASSES_H
 
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
+#include "cs336/Dialect/CS336/IR/TableBlocks.h"
 #include "cs336/Dialect/CS336/Transforms/Training/BucketSize.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -108,7 +108,7 @@ def FlashAttentionPass : Pass<"cs336-flash-attention", "::mlir::func::FuncOp"> {
     Counts `num-fused`, attentions fused; `num-causal`, how many of them are causal; `num-score-functions`, how many have
     a score function; `num-refused`, candidates that were not fused.
   }];
-  let options = [Option<"tableBlockBytes", "table-block-bytes", "int64_t", "int64_t(128) << 20",
+  let options = [Option<"tableBlockBytes", "table-block-bytes", "int64_t", "::cs336::kDefaultTableBlockBytes",
                         "Most bytes of the scores of a block in the gradient of a table (default: 134217728)">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
