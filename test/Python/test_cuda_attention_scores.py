@@ -86,7 +86,19 @@ UNARY = [
         "\n  %d = cs336.constant dense<-1.0> : TYPE",
         lambda s: (-s, -np.ones(s.shape)),
     ),
-    formula("exp", "\n  %r = cs336.exp %s : TYPE", "\n  %d = cs336.exp %s : TYPE", lambda s: (np.exp(s), np.exp(s))),
+    # Exponentials of at most 1: those of scores would make the error of a score the relative error of large numbers.
+    formula(
+        "exp",
+        """
+  %square = cs336.mul %s, %s : TYPE
+  %minus = cs336.neg %square : TYPE
+  %r = cs336.exp %minus : TYPE""",
+        """
+  %twice = cs336.add %s, %s : TYPE
+  %y = cs336.mul %twice, %r : TYPE
+  %d = cs336.neg %y : TYPE""",
+        lambda s: (np.exp(-s * s), -2 * s * np.exp(-s * s)),
+    ),
     formula("sin", "\n  %r = cs336.sin %s : TYPE", "\n  %d = cs336.cos %s : TYPE", lambda s: (np.sin(s), np.cos(s))),
     formula(
         "cos",
