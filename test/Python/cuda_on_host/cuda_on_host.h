@@ -19,7 +19,6 @@
 #include <cstring>
 #include <memory>
 #include <type_traits>
-#include <ucontext.h>
 #include <utility>
 #include <vector>
 
@@ -35,6 +34,8 @@ struct Index3 {
   unsigned x, y, z;
 };
 inline Index3 gridDim, blockIdx, blockDim, threadIdx;
+
+#include "host_block.h"
 
 struct alignas(8) uint2 {
   unsigned x, y;
@@ -67,138 +68,6 @@ inline unsigned __float_as_uint(float value) {
   return bits;
 }
 inline float __uint_as_float(unsigned bits) { return __int_as_float(static_cast<int>(bits)); }
-
-/// The threads of a block.
-class HostBlock {
-public:
-  explicit HostBlock(unsigned threads) : fibers(threads) {
-    for (Fiber &fiber : fibers)
-      fiber.stack.reset(new char[stackBytes]);
-  }
-
-  /// The running block.
-  static inline HostBlock *current = nullptr;
-
-  template <typename Body>
-  void run(const Body &body) {
-    current = this;
-    entry = [](const void *body) { (*static_cast<const Body *>(body))(); };
-    argument = &body;
-    for (Fiber &fiber : fibers) {
-      getcontext(&fiber.context);
-      fiber.context.uc_stack.ss_sp = fiber.stack.get();
-      fiber.context.uc_stack.ss_size = stackBytes;
-      fiber.context.uc_link = &scheduler;
-      fiber.arrivals = fiber.exchanges = 0;
-      fiber.hasEnded = false;
-      makecontext(&fiber.context, &HostBlock::start, 0);
-    }
-    for (size_t ended = 0; ended < fibers.size();) {
-      hasProgressed = false;
-      for (running = 0; running < fibers.size(); ++running) {
-        if (fibers[running].hasEnded)
-          continue;
-        threadIdx = {running, 0, 0};
-        swapcontext(&scheduler, &fibers[running].context);
-        if (fibers[running].hasEnded) {
-          ++ended;
-          hasProgressed = true;
-        }
-      }
-      if (!hasProgressed) {
-        std::fprintf(stderr, "the threads of a block wait for each other at different places\n");
-        std::abort();
-      }
-    }
-  }
-
-  /// Waits for all threads of the block that have not ended.
-  void synchronize() {
-    unsigned arrival = ++fibers[running].arrivals;
-    wait(0, fibers.size(), [&](const Fiber &fiber) { return fiber.arrivals >= arrival; });
-  }
-
-  /// Waits for what other threads do.
-  template <typename Condition>
-  void waitUntil(Condition isTrue) {
-    hasProgressed = true;
-    unsigned self = running;
-    while (!isTrue())
-      swapcontext(&fibers[self].context, &scheduler);
-    hasProgressed = true;
-  }
-
-  /// The values that the lanes of a warp passed to one exchange.
-  template <typename T>
-  struct Passed {
-    T values[32];
-    unsigned count;
-  };
-
-  /// Exchanges the values of those lanes of the caller's warp that have not ended.
-  template <typename T>
-  Passed<T> pass(T value) {
-    // Two slots suffice: a lane starts the next exchange but one only after all lanes have read this one.
-    static T values[2][maxThreads];
-    unsigned self = running, number = ++fibers[self].exchanges, first = self / 32 * 32;
-    values[number % 2][self] = value;
-    wait(first, first + 32, [&](const Fiber &fiber) { return fiber.exchanges >= number; });
-    Passed<T> passed{};
-    for (; passed.count < 32 && first + passed.count < fibers.size(); ++passed.count)
-      if (fibers[first + passed.count].exchanges >= number)
-        passed.values[passed.count] = values[number % 2][first + passed.count];
-    return passed;
-  }
-
-  /// Returns the value of `lane` of the caller's warp.
-  template <typename T>
-  T exchange(T value, unsigned lane) {
-    return pass(value).values[lane];
-  }
-
-  /// Returns one bit per lane of the caller's warp that passes true.
-  unsigned ballot(bool value) {
-    Passed<bool> passed = pass(value);
-    unsigned bits = 0;
-    for (unsigned lane = 0; lane < 32; ++lane)
-      bits |= static_cast<unsigned>(lane < passed.count && passed.values[lane]) << lane;
-    return bits;
-  }
-
-private:
-  static constexpr size_t stackBytes = 64 * 1024;
-  static constexpr unsigned maxThreads = 1024;
-
-  struct Fiber {
-    ucontext_t context;
-    std::unique_ptr<char[]> stack;
-    /// The number of times that the thread has waited for its block and for its warp.
-    unsigned arrivals, exchanges;
-    bool hasEnded;
-  };
-
-  static void start() {
-    current->entry(current->argument);
-    current->fibers[current->running].hasEnded = true;
-  }
-
-  template <typename Condition>
-  void wait(size_t first, size_t last, const Condition &isThere) {
-    waitUntil([&] {
-      for (size_t i = first; i < last && i < fibers.size(); ++i)
-        if (!fibers[i].hasEnded && !isThere(fibers[i]))
-          return false;
-      return true;
-    });
-  }
-
-  std::vector<Fiber> fibers;
-  ucontext_t scheduler;
-  unsigned running = 0;
-  bool hasProgressed = false;
-  void (*entry)(const void *) = nullptr;
-  const void *argument = nullptr;
-};
 
 inline void __syncthreads() { HostBlock::current->synchronize(); }
 template <typename T>
