@@ -173,6 +173,23 @@ TEST_F(ScheduleTunerTest, CandidatesAreDistinctAndTheFirstIsTheDefault) {
   EXPECT_THAT(selectSchedules(untuned), HasSubstr(log.timed.front()));
 }
 
+TEST_F(ScheduleTunerTest, WarpgroupsHaveCandidatesOfOtherSizes) {
+  identity.architecture = "sm_90a";
+  options.architectures = {"sm_90a"};
+  llvm::FailureOr<CompileOptions> tuned = tune(fastest(2), {4096});
+  ASSERT_TRUE(succeeded(tuned));
+  ASSERT_THAT(log.timed, SizeIs(testing::Gt(3)));
+  auto forward = [](int rows, int tile) {
+    return HasSubstr(absl::StrCat("[{forward = {heads = 8 : i64, rows = ", rows, " : i64, stages = 2 : i64, tile = ",
+                                  tile, " : i64}, schedule = \"warpgroup_attention\"}]"));
+  };
+  EXPECT_THAT(log.timed[0], forward(192, 128));
+  EXPECT_THAT(log.timed[1], forward(128, 128));
+  EXPECT_THAT(log.timed[2], forward(128, 64));
+  EXPECT_THAT(log.timed[3], HasSubstr("schedule = \"attention\""));
+  EXPECT_THAT(selectSchedules(*tuned), HasSubstr(log.timed[2]));
+}
+
 TEST_F(ScheduleTunerTest, SmallGainsAndTiesKeepTheDefault) {
   ASSERT_TRUE(succeeded(tune([](size_t call, const std::string &) { return call == 0 ? 100 : 98.5; })));
   std::string byDefault = log.timed.front();

@@ -60,6 +60,13 @@ TEST(WarpgroupAttentionForwardTest, LinearBiases) {
   checkForward<PlaneProblem<HostProblem<2, 2, 1, 420, 420, 64, false>, 150, 9>>(2);
   checkForward<FarBiasProblem<HostProblem<1, 2, 1, 500, 500, 64, true>, 130>, 3, 96>(2);
 }
+/// Sizes that a person can select, and that are not chosen.
+TEST(WarpgroupAttentionForwardTest, SelectedSizes) {
+  checkForward<HostProblem<1, 2, 1, 300, 300, 64, true>, 2, 48, 2, 4>(2);
+  checkForward<HostProblem<1, 2, 1, 300, 330, 64, true>, 2, 16, 2, 8>(2);
+  checkForward<HostProblem<1, 1, 1, 200, 330, 80, false>, 3, 32, 1, 3>(1);
+  checkForward<HostProblem<1, 1, 1, 300, 400, 40, false>, 2, 240>(1);
+}
 
 //===----------------------------------------------------------------------===//
 // warpgroup_attention_queries.cuh, warpgroup_attention_keys.cuh
@@ -96,6 +103,18 @@ TEST(WarpgroupAttentionGradientTest, FunctionsOfKeysWithACommonComponentInTwoPas
   checkTwoPasses<QuarterProblem<HostProblem<1, 1, 1, 200, 150, 64, true>>, false, 64>(1, 6);
   checkTwoPasses<BiasProblem<HostProblem<1, 1, 1, 200, 200, 64, false>, 150, 9>, false, 64>(1, 6);
 }
+/// Sizes that a person can select, and that are not chosen.
+struct FewStages {
+  static constexpr int keyStages = 2, valueStages = 2, warpgroups = 3, queriesPerTile = 32, queryStages = 2;
+};
+struct ManyStages {
+  static constexpr int keyStages = 5, valueStages = 4, warpgroups = 2, queriesPerTile = 16, queryStages = 8;
+};
+TEST(WarpgroupAttentionGradientTest, SelectedSizesInTwoPasses) {
+  checkTwoPasses<HostProblem<1, 2, 1, 300, 300, 64, true>, true, 48, FewStages>(2);
+  checkTwoPasses<HostProblem<1, 2, 2, 150, 200, 64, false>, false, 112, FewStages>(2);
+  checkTwoPasses<HostProblem<1, 1, 1, 200, 330, 80, true>, true, 64, ManyStages>(1);
+}
 
 //===----------------------------------------------------------------------===//
 // warpgroup_gradient_*.cuh
@@ -126,6 +145,12 @@ TEST(WarpgroupAttentionGradientTest, LinearBiasesInOnePass) {
   checkOnePass<SlopeProblem<HostProblem<1, 4, 2, 200, 300, 128, true>, 199, 0>, false, 2>();
   checkOnePass<PlaneProblem<HostProblem<2, 2, 1, 420, 420, 64, false>, 150, 9>, true>();
   checkOnePass<FarBiasProblem<HostProblem<1, 2, 1, 500, 500, 64, true>, 130>, true>();
+}
+/// Sizes that a person can select, and that are not chosen.
+TEST(WarpgroupAttentionGradientTest, SelectedSizesInOnePass) {
+  checkOnePass<HostProblem<1, 2, 1, 300, 300, 64, true>, false, 1, 3, 1, 1>();
+  checkOnePass<HostProblem<2, 2, 1, 200, 300, 96, true>, true, 2, 2, 1, 2>();
+  checkOnePass<HostProblem<1, 2, 2, 150, 200, 40, false>, true, 1, 4, 3, 3>();
 }
 
 } // namespace

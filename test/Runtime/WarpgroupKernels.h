@@ -146,9 +146,9 @@ void runForward(const TensorMap *queries, const TensorMap *keys, const TensorMap
 
 /// Returns the number of tiles of keys that blocks copy.
 template <class Problem, int warpgroups = 2, int keysPerTile = 128,
-          int headsPerGroup = Problem::batches * Problem::queryHeads>
+          int headsPerGroup = Problem::batches * Problem::queryHeads, int stages = 2>
 long long checkForward(int blocks) {
-  using Kernel = WarpgroupAttentionForward<Problem, Wgmma, warpgroups, keysPerTile, 2, headsPerGroup>;
+  using Kernel = WarpgroupAttentionForward<Problem, Wgmma, warpgroups, keysPerTile, stages, headsPerGroup>;
   Attention<Problem> attention(0);
   const TensorMap queries = attention.queries.map(64 * warpgroups), keys = attention.keys.map(keysPerTile),
                   values = attention.values.map(keysPerTile), output = attention.output.map(64);
@@ -191,18 +191,27 @@ void checkGradients(const Attention<Problem> &attention, float common) {
   checkResult(attention.valueGradient, attention.expectedValueGradient, "dV");
 }
 
+/// Tiles of the gradient in two passes: of keys and values in shared memory for dQ; warpgroups, queries per tile and
+/// tiles in shared memory for dK and dV.
+struct UsualSizes {
+  static constexpr int keyStages = 3, valueStages = 2, warpgroups = 2, queriesPerTile = 64, queryStages = 3;
+};
+
 /// Returns the number of tiles of keys that the blocks for dQ copy, and the number of tiles of queries that those for
 /// dK and dV copy.
-template <class Problem, bool overlaps, int keysPerTile = 96>
+template <class Problem, bool overlaps, int keysPerTile = 96, class Sizes = UsualSizes>
 std::pair<long long, long long> checkTwoPasses(int blocks, float common = 0) {
-  using Queries = WarpgroupAttentionQueries<Problem, Wgmma, 2, keysPerTile, 3, 2>;
-  using Keys = WarpgroupAttentionKeys<Problem, Wgmma, 2, 64, 3, overlaps, Queries::paddedQueries>;
+  using Queries = WarpgroupAttentionQueries<Problem, Wgmma, 2, keysPerTile, Sizes::keyStages, Sizes::valueStages>;
+  constexpr int queriesPerTile = Sizes::queriesPerTile, ownKeys = 64 * Sizes::warpgroups;
+  using Keys = WarpgroupAttentionKeys<Problem, Wgmma, Sizes::warpgroups, queriesPerTile, Sizes::queryStages, overlaps,
+                                      Queries::paddedQueries>;
   Attention<Problem> attention(common);
   attention.setForwardResults();
   std::vector<QueryStatistics> statistics(1ull * Problem::batches * Problem::queryHeads * Queries::paddedQueries,
                                           {NAN, NAN});
   using MaskOfQueries = TileMask<Problem, 128, keysPerTile, /*ownsKeys=*/false>;
-  const std::vector<TileBits> bits = markTiles<Problem, MaskOfQueries, TileMask<Problem, 64, 128, /*ownsKeys=*/true>>();
+  const std::vector<TileBits> bits =
+      markTiles<Problem, MaskOfQueries, TileMask<Problem, queriesPerTile, ownKeys, /*ownsKeys=*/true>>();
   const TensorMap queryMap = attention.queries.map(128), keyMap = attention.keys.map(keysPerTile),
                   valueMap = attention.values.map(keysPerTile), gradientMap = attention.outputGradient.map(128),
                   queryGradient = attention.queryGradient.map(64);
@@ -210,8 +219,9 @@ std::pair<long long, long long> checkTwoPasses(int blocks, float common = 0) {
                &keyMap, &valueMap, &gradientMap, &queryGradient, attention.output.getElements(),
                attention.outputGradient.getElements(), attention.logSumExp.data(), statistics.data(), bits.data());
   const long long tilesOfKeys = attention.keys.boxes, ownTilesOfQueries = attention.queries.boxes;
-  const TensorMap queryTiles = attention.queries.map(64), keyTiles = attention.keys.map(128),
-                  valueTiles = attention.values.map(128), gradientTiles = attention.outputGradient.map(64),
+  const TensorMap queryTiles = attention.queries.map(queriesPerTile), keyTiles = attention.keys.map(ownKeys),
+                  valueTiles = attention.values.map(ownKeys),
+                  gradientTiles = attention.outputGradient.map(queriesPerTile),
                   keyGradient = attention.keyGradient.map(64), valueGradient = attention.valueGradient.map(64);
   launchBlocks(runKeys<Keys>, std::min(blocks, Keys::tiles), Keys::threads, Keys::sharedBytes, &queryTiles, &keyTiles,
                &valueTiles, &gradientTiles, &keyGradient, &valueGradient, statistics.data(),
@@ -242,10 +252,11 @@ void runRound(const TensorMap *queryGradient, unsigned char *workspace) {
 
 /// Returns the number of tiles of queries that blocks copy. `headsPerGroup` heads are computed at the same time. Blocks
 /// take the tiles of the last of several groups in the reverse order.
-template <class Problem, bool overlaps, int headsPerGroup = 1>
+template <class Problem, bool overlaps, int headsPerGroup = 1, int queryStages = 2, int slopeStages = 2,
+          int sumStages = 3>
 long long checkOnePass() {
   using Prepare = WarpgroupGradientPrepare<Problem, Element>;
-  using Sums = WarpgroupGradientSums<Problem, Wgmma, headsPerGroup, 2, 2, 3, overlaps>;
+  using Sums = WarpgroupGradientSums<Problem, Wgmma, headsPerGroup, queryStages, slopeStages, sumStages, overlaps>;
   using Round = WarpgroupGradientRound<Problem, Wgmma>;
   Attention<Problem> attention(0);
   attention.setForwardResults();

@@ -9,7 +9,6 @@
 
 #include "ExpressionPrinter.h"
 #include "ScalarEmitter.h"
-#include "WarpgroupGradientTiles.h"
 #include "Wgmma.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -21,23 +20,18 @@ using namespace cs336::cuda;
 static constexpr int64_t stored = WarpgroupTiles::rows;
 
 WarpgroupAttentionKernel::WarpgroupAttentionKernel(const DeviceKernel &kernel, AttentionProblem attention,
-                                                   Passes passes, const TargetDescription &target)
-    : kernel(kernel), problem(std::move(attention)), passes(passes), multiprocessors(target.multiprocessors) {
-  if (!problem.isBackward)
-    addForward();
-  else if (passes == Passes::Two)
-    addTwoPasses();
+                                                   WarpgroupPlan tiles, const TargetDescription &target)
+    : kernel(kernel), problem(std::move(attention)), plan(std::move(tiles)), multiprocessors(target.multiprocessors) {
+  if (const WarpgroupGradientTiles *sums = plan.getSums())
+    addOnePass(*sums);
+  else if (problem.isBackward)
+    addTwoPasses(plan.getTiles()[0], plan.getTiles()[1]);
   else
-    addOnePass();
+    addForward(plan.getTiles()[0]);
 }
 
-DictionaryAttr WarpgroupAttentionKernel::getParameters(Passes passes, MLIRContext *context) {
-  Builder builder(context);
-  return builder.getDictionaryAttr(
-      builder.getNamedAttr("passes", builder.getI64IntegerAttr(static_cast<int64_t>(passes))));
-}
 DictionaryAttr WarpgroupAttentionKernel::getParameters() const {
-  return problem.isBackward ? getParameters(passes, problem.element.getContext()) : DictionaryAttr();
+  return plan.getParameters(problem.element.getContext());
 }
 
 SmallVector<KernelFunction> WarpgroupAttentionKernel::getFunctions() const {
@@ -76,17 +70,14 @@ bool WarpgroupAttentionKernel::addMarks(ArrayRef<TileMaskText> masks, int64_t of
   return true;
 }
 
-void WarpgroupAttentionKernel::addForward() {
-  WarpgroupTiles tiles = chooseTiles(AttentionStage::Forward);
+void WarpgroupAttentionKernel::addForward(const WarpgroupTiles &tiles) {
   int64_t own = tiles.getRowsPerBlock(), streamed = tiles.getStreamedRows();
   std::string bits = addMarks(tiles.getMask(), 0) ? printBits(0, "const ") : "";
   add(makeFunction("", tiles, 0), {{"Query", own}, {"Key", streamed}, {"Value", streamed}, {"Output", stored}},
       {"LogSumExp"}, "", /*takesScore=*/true, bits);
 }
 
-void WarpgroupAttentionKernel::addTwoPasses() {
-  WarpgroupTiles queries = chooseTiles(AttentionStage::BackwardQueries);
-  WarpgroupTiles keys = chooseTiles(AttentionStage::BackwardKeys);
+void WarpgroupAttentionKernel::addTwoPasses(const WarpgroupTiles &queries, const WarpgroupTiles &keys) {
   int64_t padded = queries.getPaddedQueries();
   int64_t statisticsBytes = problem.sizes.batches * problem.sizes.queryHeads * padded * 2 * sizeof(float);
   workspaceBytes = statisticsBytes;
@@ -129,8 +120,7 @@ WarpgroupAttentionKernel::Function WarpgroupAttentionKernel::makeFunction(String
           ""};
 }
 
-void WarpgroupAttentionKernel::addOnePass() {
-  const WarpgroupGradientTiles tiles(problem.sizes, problem.score);
+void WarpgroupAttentionKernel::addOnePass(const WarpgroupGradientTiles &tiles) {
   constexpr int64_t queries = WarpgroupGradientTiles::queriesPerTile, keys = WarpgroupGradientTiles::keysPerTile;
   addMarks(tiles.getMasks(), tiles.getMaskOffset());
   workspaceBytes = tiles.getWorkspaceBytes();
@@ -249,9 +239,9 @@ void WarpgroupAttentionKernel::collectDeviceSources(DeviceSources &sources) cons
   sources.insert_range(shared);
   sources.insert(ExpressionPrinter::getDeviceSource(problem.element));
   sources.insert(problem.element.isBF16() ? "mma_bf16.cuh" : "mma_f16.cuh");
-  sources.insert_range(!problem.isBackward     ? ArrayRef(forward)
-                       : passes == Passes::Two ? ArrayRef(twoPasses)
-                                               : ArrayRef(onePass));
+  sources.insert_range(!problem.isBackward ? ArrayRef(forward)
+                       : plan.getSums()    ? ArrayRef(onePass)
+                                           : ArrayRef(twoPasses));
 }
 
 void WarpgroupAttentionKernel::emitFunction(raw_ostream &os, const Function &function) const {

@@ -8,8 +8,7 @@
 #ifndef CS336_LIB_TARGET_CUDA_WARPGROUPATTENTIONKERNEL_H
 #define CS336_LIB_TARGET_CUDA_WARPGROUPATTENTIONKERNEL_H
 
-#include "AttentionProblem.h"
-#include "WarpgroupTiles.h"
+#include "WarpgroupPlan.h"
 
 #include <set>
 
@@ -19,14 +18,8 @@ namespace cs336::cuda {
 /// compute the probabilities, or three functions of which one does (WarpgroupGradientTiles).
 class WarpgroupAttentionKernel : public ScheduledKernel {
 public:
-  /// The number of times that the gradient computes the probabilities: 1 or 2; not used by attention itself.
-  enum class Passes { One = 1, Two = 2 };
-
-  WarpgroupAttentionKernel(const DeviceKernel &kernel, AttentionProblem attention, Passes passes,
+  WarpgroupAttentionKernel(const DeviceKernel &kernel, AttentionProblem attention, WarpgroupPlan tiles,
                            const TargetDescription &target);
-
-  /// Returns `{passes = 1 : i64}`.
-  static mlir::DictionaryAttr getParameters(Passes passes, mlir::MLIRContext *context);
 
   llvm::SmallVector<KernelFunction> getFunctions() const override;
   int64_t getWorkspaceBytes() const override { return workspaceBytes; }
@@ -53,17 +46,14 @@ private:
   std::string getProblemName() const { return kernel.name + "_problem"; }
   std::string getWgmmaName() const { return kernel.name + "_wgmma"; }
 
-  WarpgroupTiles chooseTiles(AttentionStage stage) const {
-    return WarpgroupTiles::choose(stage, problem.sizes, problem.isCausal, problem.score, multiprocessors);
-  }
   /// Adds the function that writes the bits of tiles that data hides, at an offset in the workspace, and returns true,
   /// if the kernel reads such bits.
   bool addMarks(llvm::ArrayRef<TileMaskText> masks, int64_t offset);
   /// Makes a function that computes tiles of the given sizes; `paddedQueries` is that of the queries' statistics.
   Function makeFunction(llvm::StringRef suffix, const WarpgroupTiles &tiles, int64_t paddedQueries);
-  void addForward();
-  void addTwoPasses();
-  void addOnePass();
+  void addForward(const WarpgroupTiles &tiles);
+  void addTwoPasses(const WarpgroupTiles &queries, const WarpgroupTiles &keys);
+  void addOnePass(const WarpgroupGradientTiles &tiles);
   /// Adds tensor maps and arguments to a function, the score function among them if `takesScore`, then `bits` if they
   /// are not empty, and the function to the kernel.
   void add(Function function, llvm::ArrayRef<RoleMap> maps, llvm::ArrayRef<llvm::StringRef> pointers,
@@ -73,7 +63,7 @@ private:
 
   const DeviceKernel kernel;
   const AttentionProblem problem;
-  const Passes passes;
+  const WarpgroupPlan plan;
   const int64_t multiprocessors;
   llvm::SmallVector<Function> functions;
   int64_t workspaceBytes = 0;

@@ -9,20 +9,15 @@
 // tensor maps, where all operands can be copied by tensor maps and the sequences are long enough. The text is
 // instances of the templates of runtime/kernels/warpgroup_attention_*.cuh and warpgroup_gradient_*.cuh.
 //
-// The gradient has a parameter: `passes = 2` for one function that computes dQ and one that computes dK and dV, or
-// `passes = 1` for a function that computes the probabilities once. The latter takes score functions whose derivative
-// is 1.
+// The parameters are tile sizes, and the number of passes of the gradient (WarpgroupPlan.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "WarpgroupAttentionKernel.h"
-#include "WarpgroupGradientTiles.h"
 
 using namespace mlir;
 using namespace cs336;
 using namespace cs336::cuda;
-
-using Passes = WarpgroupAttentionKernel::Passes;
 
 namespace {
 class WarpgroupAttentionSchedule : public KernelSchedule {
@@ -33,6 +28,9 @@ public:
   SmallVector<DictionaryAttr> listCandidates(const DeviceKernel &kernel) const override;
 
 private:
+  /// Reads a kernel that the schedule accepts with some parameters.
+  FailureOr<AttentionProblem> read(const DeviceKernel &kernel, std::string &whyNot) const;
+
   const TargetDescription target;
 };
 } // namespace
@@ -67,76 +65,48 @@ static bool isWorthInspecting(const AttentionProblem &problem) {
   return problem.sizes.keys >= leastKeys;
 }
 
-/// Returns the legal numbers of passes of a gradient, with the one first that is known to be faster.
-static SmallVector<Passes, 2> getLegalPasses(const AttentionProblem &problem) {
-  // Sums of dQ are not made for nothing, and one pass does not multiply by derivatives.
-  if (!problem.getOperand("QueryGradient") || (problem.score && !problem.score->distances.onlyShifts))
-    return {Passes::Two};
-  if (WarpgroupGradientTiles::isFaster(problem.sizes))
-    return {Passes::One, Passes::Two};
-  return {Passes::Two, Passes::One};
-}
-
-/// Returns how often the gradient computes the probabilities: as the kernel's parameters select, or else what is known
-/// to be faster. Fails with the legal parameters in `whyNot`.
-static FailureOr<Passes> choosePasses(const DeviceKernel &kernel, const AttentionProblem &problem,
-                                      std::string &whyNot) {
-  if (!problem.isBackward)
-    return Passes::Two;
-  SmallVector<Passes, 2> legal = getLegalPasses(problem);
-  if (!kernel.parameters)
-    return legal.front();
-  MLIRContext *context = problem.element.getContext();
-  for (Passes passes : legal)
-    if (kernel.parameters == WarpgroupAttentionKernel::getParameters(passes, context))
-      return passes;
-  llvm::sort(legal);
-  llvm::raw_string_ostream os(whyNot);
-  os << "selects " << kernel.parameters << ", and the legal parameters are ";
-  llvm::interleave(
-      legal, os, [&](Passes passes) { os << WarpgroupAttentionKernel::getParameters(passes, context); }, " and ");
-  return failure();
-}
-
-std::unique_ptr<ScheduledKernel> WarpgroupAttentionSchedule::schedule(const DeviceKernel &kernel,
-                                                                      std::string &whyNot) const {
+FailureOr<AttentionProblem> WarpgroupAttentionSchedule::read(const DeviceKernel &kernel, std::string &whyNot) const {
   FailureOr<AttentionProblem> problem = AttentionProblem::read(kernel, whyNot);
   if (failed(problem))
-    return nullptr;
+    return failure();
   whyNot = WarpgroupTiles::whyNone(problem->sizes, problem->element);
   if (whyNot.empty())
     whyNot = whyNotMapped(kernel, *problem);
   if (whyNot.empty() && !isLong(*problem))
     whyNot = "has short sequences";
   if (!whyNot.empty())
-    return nullptr;
-  FailureOr<Passes> passes = choosePasses(kernel, *problem, whyNot);
-  if (failed(passes))
-    return nullptr;
+    return failure();
   if (problem->score) {
     problem->score->inspectsTiles = isWorthInspecting(*problem) && problem->score->hidesTiles(kernel);
     // A gradient that also looks for hidden tiles has no registers for a bias.
     problem->score->addsBiasInSteps = problem->scale > 0 && !(problem->isBackward && problem->score->inspectsTiles);
     problem->score->clipsTiles = problem->scale > 0 && problem->score->isInteriorOrHidden(kernel);
   }
-  return requireGrid(std::make_unique<WarpgroupAttentionKernel>(kernel, std::move(*problem), *passes, target), whyNot);
+  return problem;
+}
+
+std::unique_ptr<ScheduledKernel> WarpgroupAttentionSchedule::schedule(const DeviceKernel &kernel,
+                                                                      std::string &whyNot) const {
+  FailureOr<AttentionProblem> problem = read(kernel, whyNot);
+  if (failed(problem))
+    return nullptr;
+  FailureOr<WarpgroupPlan> plan = WarpgroupPlan::select(*problem, target, kernel.parameters, whyNot);
+  if (failed(plan))
+    return nullptr;
+  return requireGrid(std::make_unique<WarpgroupAttentionKernel>(kernel, std::move(*problem), std::move(*plan), target),
+                     whyNot);
 }
 
 SmallVector<DictionaryAttr> WarpgroupAttentionSchedule::listCandidates(const DeviceKernel &kernel) const {
   std::string whyNot;
-  std::unique_ptr<ScheduledKernel> chosen = schedule(kernel, whyNot);
-  if (!chosen)
+  FailureOr<AttentionProblem> problem = read(kernel, whyNot);
+  if (failed(problem))
     return {};
-  MLIRContext *context = exec::KernelOp(kernel.source).getContext();
-  SmallVector<DictionaryAttr> candidates{chosen->getParameters()};
-  // Attention itself has no parameters.
-  for (Passes passes : {Passes::One, Passes::Two}) {
-    DictionaryAttr parameters = WarpgroupAttentionKernel::getParameters(passes, context);
-    DeviceKernel other = kernel;
-    other.parameters = parameters;
-    if (candidates.front() && parameters != candidates.front() && schedule(other, whyNot))
-      candidates.push_back(parameters);
-  }
+  FailureOr<WarpgroupPlan> plan = WarpgroupPlan::select(*problem, target, kernel.parameters, whyNot);
+  if (failed(plan))
+    return {};
+  SmallVector<DictionaryAttr> candidates{plan->getParameters(problem->element.getContext())};
+  llvm::append_range(candidates, plan->listVariants(*problem, target));
   return candidates;
 }
 

@@ -7,6 +7,9 @@
 
 #include "WarpgroupGradientTiles.h"
 
+#include "SelectedParameters.h"
+#include "cs336/Target/CUDA/TargetDescription.h"
+#include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -35,6 +38,80 @@ WarpgroupGradientTiles::WarpgroupGradientTiles(const AttentionSizes &sizes, cons
   queryStages = isNarrow ? 4 : 2;
   slopeStages = isNarrow ? 2 : 1;
   overlaps = isNarrow;
+}
+
+FailureOr<WarpgroupGradientTiles> WarpgroupGradientTiles::select(const AttentionSizes &sizes,
+                                                                 const std::optional<ScoreText> &score,
+                                                                 const TargetDescription &target, Attribute parameters,
+                                                                 std::string &whyNot) {
+  WarpgroupGradientTiles tiles(sizes, score);
+  SelectedParameters selected("sums", parameters);
+  selected.read("heads", tiles.headsPerGroup);
+  selected.read("query_stages", tiles.queryStages);
+  selected.read("slope_stages", tiles.slopeStages);
+  selected.read("sum_stages", tiles.sumStages);
+  selected.read("overlap", tiles.overlaps);
+  if (std::string reason = tiles.whyIllegal(target); !reason.empty())
+    return selected.fail(reason, whyNot);
+  if (failed(selected.finish(whyNot)))
+    return failure();
+  return tiles;
+}
+
+std::string WarpgroupGradientTiles::whyIllegal(const TargetDescription &target) const {
+  struct Range {
+    StringRef name;
+    int64_t value, least, most;
+  };
+  // A warp adds each tile of dQ, and three have nothing else to do.
+  const Range ranges[] = {{"heads", headsPerGroup, 1, sizes.batches * sizes.keyHeads},
+                          {"query_stages", queryStages, 2, 6},
+                          {"slope_stages", slopeStages, 1, 4},
+                          {"sum_stages", sumStages, 1, 3}};
+  for (const Range &range : ranges)
+    if (range.value < range.least || range.value > range.most)
+      return (range.name + " must be from " + Twine(range.least) + " to " + Twine(range.most)).str();
+  // dK and dV, the scores of 64 queries, dP if it is there at the same time, and rounded probabilities.
+  constexpr int64_t most = 208 - 32, scores = queriesPerTile / 2, rounded = queriesPerTile / 4;
+  int64_t sums = getColumns() + scores + (overlaps ? scores : 0) + rounded;
+  if (sums > most)
+    return "scores and results take " + std::to_string(sums) + " registers of a thread, which has " +
+           std::to_string(most) + " for them";
+  if (getSumsSharedBytes() > target.sharedBytesPerBlock)
+    return "they require " + std::to_string(getSumsSharedBytes()) + " bytes of shared memory per block, and " +
+           target.name.str() + " has " + std::to_string(target.sharedBytesPerBlock);
+  return "";
+}
+
+SmallVector<DictionaryAttr> WarpgroupGradientTiles::listVariants(const std::optional<ScoreText> &score,
+                                                                 const TargetDescription &target,
+                                                                 MLIRContext *context) const {
+  Builder builder(context);
+  SmallVector<DictionaryAttr> variants;
+  auto add = [&](StringRef name, Attribute value) {
+    std::string whyNot;
+    FailureOr<WarpgroupGradientTiles> tiles =
+        select(sizes, score, target, builder.getDictionaryAttr(builder.getNamedAttr(name, value)), whyNot);
+    if (succeeded(tiles) && tiles->getParameters(context) != getParameters(context))
+      variants.push_back(tiles->getParameters(context));
+  };
+  auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
+  add("heads", number(2 * headsPerGroup));
+  add("heads", number(headsPerGroup / 2));
+  add("query_stages", number(queryStages - 1));
+  add("query_stages", number(queryStages + 1));
+  add("overlap", builder.getBoolAttr(!overlaps));
+  return variants;
+}
+
+DictionaryAttr WarpgroupGradientTiles::getParameters(MLIRContext *context) const {
+  Builder builder(context);
+  auto number = [&](StringRef name, int64_t value) {
+    return builder.getNamedAttr(name, builder.getI64IntegerAttr(value));
+  };
+  return builder.getDictionaryAttr({number("heads", headsPerGroup), number("query_stages", queryStages),
+                                    number("slope_stages", slopeStages), number("sum_stages", sumStages),
+                                    builder.getNamedAttr("overlap", builder.getBoolAttr(overlaps))});
 }
 
 bool WarpgroupGradientTiles::isFaster(const AttentionSizes &sizes) {

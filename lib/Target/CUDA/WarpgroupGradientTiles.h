@@ -19,8 +19,22 @@ class WarpgroupGradientTiles {
 public:
   static constexpr int64_t keysPerTile = 128, queriesPerTile = 64;
 
-  /// Returns the fastest known sizes. The head_dim is one for which WarpgroupTiles fit.
-  WarpgroupGradientTiles(const AttentionSizes &sizes, const std::optional<ScoreText> &score);
+  /// Returns sizes with these parameters, some or all of those of `getParameters`; the others are the fastest known
+  /// ones. `parameters` are null if nothing is selected. Fails if the function does not work with them on `target`;
+  /// `whyNot` then completes the sentence "it …". The head_dim is one for which WarpgroupTiles fit.
+  static mlir::FailureOr<WarpgroupGradientTiles> select(const AttentionSizes &sizes,
+                                                        const std::optional<ScoreText> &score,
+                                                        const TargetDescription &target, mlir::Attribute parameters,
+                                                        std::string &whyNot);
+  /// Returns other parameters that are worth timing, which differ from these in one number.
+  llvm::SmallVector<mlir::DictionaryAttr> listVariants(const std::optional<ScoreText> &score,
+                                                       const TargetDescription &target,
+                                                       mlir::MLIRContext *context) const;
+
+  /// Returns `{heads, query_stages, slope_stages, sum_stages, overlap}`: key heads that are computed at the same time;
+  /// tiles in shared memory of queries with their gradients, of dS, and of dQ; and whether the matmuls for dP and dV
+  /// run at the same time.
+  mlir::DictionaryAttr getParameters(mlir::MLIRContext *context) const;
 
   /// Returns whether this is faster than one function for dQ and one for dK and dV.
   static bool isFaster(const AttentionSizes &sizes);
@@ -52,6 +66,10 @@ public:
   std::string getRoundTemplate(llvm::StringRef problem, llvm::StringRef wgmma) const;
 
 private:
+  WarpgroupGradientTiles(const AttentionSizes &sizes, const std::optional<ScoreText> &score);
+  /// Returns the reason why the function does not work with these sizes; empty if it does.
+  std::string whyIllegal(const TargetDescription &target) const;
+
   AttentionSizes sizes;
   bool hasScoreFunction, skipsHiddenTiles;
   /// Heads that are computed at the same time.

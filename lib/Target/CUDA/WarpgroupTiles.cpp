@@ -7,7 +7,12 @@
 
 #include "WarpgroupTiles.h"
 
+#include "SelectedParameters.h"
+#include "cs336/Target/CUDA/TargetDescription.h"
+#include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
 
 using namespace mlir;
 using namespace cs336::cuda;
@@ -22,16 +27,130 @@ std::string WarpgroupTiles::whyNone(const AttentionSizes &sizes, Type element) {
   return "";
 }
 
-// Measured on an H200 (docs/Rationale/AttentionByWarpgroups.md). The limits are registers: at most 240 per thread with
-// two computing warpgroups, and 160 with three.
-WarpgroupTiles WarpgroupTiles::choose(AttentionStage stage, const AttentionSizes &sizes, bool isCausal,
-                                      const std::optional<ScoreText> &score, int64_t blocks) {
+FailureOr<WarpgroupTiles> WarpgroupTiles::select(AttentionStage stage, const AttentionSizes &sizes, bool isCausal,
+                                                 const std::optional<ScoreText> &score, const TargetDescription &target,
+                                                 Attribute parameters, std::string &whyNot) {
   bool computesPairs = score && (stage != AttentionStage::Forward || !score->clipsTiles);
-  WarpgroupTiles tiles = chooseSizes(stage, sizes, computesPairs, score && !score->distances.onlyShifts);
+  bool hasDerivatives = score && !score->distances.onlyShifts;
+  WarpgroupTiles tiles = chooseSizes(stage, sizes, computesPairs, hasDerivatives);
   tiles.skipsHiddenTiles = score && score->inspectsTiles;
+  SelectedParameters selected(AttentionTiles::getStageName(stage), parameters);
+  int64_t ownRows = tiles.getRowsPerBlock();
+  selected.read("rows", ownRows);
+  selected.read("tile", tiles.streamedRows);
+  selected.read("stages", tiles.stages);
+  // With three computing warpgroups, the one that also computes the mean of keys has too few registers.
+  bool allowsThree = stage != AttentionStage::BackwardQueries;
+  if (ownRows != 2 * rows && (ownRows != 3 * rows || !allowsThree))
+    return selected.fail(allowsThree ? "rows must be 128 or 192" : "rows must be 128", whyNot);
+  tiles.warpgroups = ownRows / rows;
   if (stage == AttentionStage::Forward)
-    tiles.headsPerGroup = tiles.chooseHeadsPerGroup(isCausal, blocks);
+    tiles.valueStages = tiles.stages;
+  if (stage == AttentionStage::BackwardQueries)
+    selected.read("value_stages", tiles.valueStages);
+  if (stage == AttentionStage::BackwardKeys)
+    selected.read("overlap", tiles.overlapsTiles);
+  if (std::string reason = tiles.whyIllegal(hasDerivatives, target); !reason.empty())
+    return selected.fail(reason, whyNot);
+  if (stage == AttentionStage::Forward) {
+    int64_t heads = tiles.headsPerGroup;
+    tiles.headsPerGroup = tiles.chooseHeadsPerGroup(isCausal, target.multiprocessors);
+    selected.read("heads", tiles.headsPerGroup);
+    if (tiles.headsPerGroup < 1 || tiles.headsPerGroup > heads)
+      return selected.fail("heads must be from 1 to " + Twine(heads), whyNot);
+  }
+  if (failed(selected.finish(whyNot)))
+    return failure();
   return tiles;
+}
+
+std::string WarpgroupTiles::whyIllegal(bool hasDerivatives, const TargetDescription &target) const {
+  // The mean of keys is computed from the first rows of a tile (runtime/kernels/sampled_mean.cuh).
+  constexpr int64_t step = 16, mostRows = 256, leastStages = 2, mostStages = 8;
+  int64_t leastRows =
+      stage == AttentionStage::BackwardQueries ? llvm::alignTo(4 * (96 / (sizes.headDim / 8)), step) : step;
+  if (streamedRows < leastRows || streamedRows > mostRows || streamedRows % step != 0)
+    return "tile must be a multiple of 16 from " + std::to_string(leastRows) + " to " + std::to_string(mostRows);
+  for (int64_t count : {stages, stage == AttentionStage::BackwardQueries ? valueStages : stages})
+    if (count < leastStages || count > mostStages)
+      return "stages must be from " + std::to_string(leastStages) + " to " + std::to_string(mostStages);
+  if (overlapsTiles && hasDerivatives)
+    return "derivatives take the registers with which tiles would overlap";
+  // Addresses, statistics of rows and operands take at least 32 of a thread's registers.
+  int64_t most = getRegisters() - 32, sums = countSums(hasDerivatives);
+  if (sums > most)
+    return "scores and results take " + std::to_string(sums) + " registers of a thread, which has " +
+           std::to_string(most) + " for them";
+  if (getSharedBytes() > target.sharedBytesPerBlock)
+    return "they require " + std::to_string(getSharedBytes()) + " bytes of shared memory per block, and " +
+           target.name.str() + " has " + std::to_string(target.sharedBytesPerBlock);
+  return "";
+}
+
+int64_t WarpgroupTiles::getRegisters() const {
+  // A block of three warpgroups starts with 168 registers per thread, and one of four with 128. The warpgroup that
+  // copies keeps 24 or 32 of them, or more if it also computes the mean of keys (runtime/kernels/warpgroup_roles.cuh).
+  bool averages = stage == AttentionStage::BackwardQueries;
+  int64_t total = warpgroups == 2 ? 3 * 168 : 4 * 128;
+  int64_t copying = averages ? (skipsHiddenTiles && streamedRows > 64 ? 48 : 40) : warpgroups == 2 ? 24 : 32;
+  return (total - copying) / warpgroups / 8 * 8;
+}
+
+int64_t WarpgroupTiles::countSums(bool hasDerivatives) const {
+  // 64 rows of a warpgroup have 128 threads. Two values of a rounded operand share a register.
+  int64_t scores = streamedRows / 2, rounded = streamedRows / 4, result = getColumns() / 2;
+  switch (stage) {
+  case AttentionStage::Forward:
+    return scores + rounded + result;
+  case AttentionStage::BackwardQueries:
+    return (hasDerivatives ? 3 : 2) * scores + rounded + result;
+  case AttentionStage::BackwardKeys:
+    return (overlapsTiles ? 3 : 2) * scores + rounded + 2 * result;
+  }
+  llvm_unreachable("unknown stage of attention");
+}
+
+int64_t WarpgroupTiles::countPairs(int64_t blocks) const {
+  int64_t streamed = stage == AttentionStage::BackwardKeys ? sizes.queries : sizes.keys;
+  return llvm::divideCeilSigned(getTiles(), blocks) * getRowsPerBlock() * llvm::alignTo(streamed, streamedRows);
+}
+
+SmallVector<DictionaryAttr> WarpgroupTiles::listVariants(const std::optional<ScoreText> &score, bool isCausal,
+                                                         const TargetDescription &target, MLIRContext *context) const {
+  Builder builder(context);
+  SmallVector<std::pair<int64_t, DictionaryAttr>> variants;
+  for (int64_t ownRows : {2 * rows, 3 * rows})
+    for (int64_t tile : {32, 64, 80, 96, 112, 128, 144, 160}) {
+      std::string whyNot;
+      DictionaryAttr parameters =
+          builder.getDictionaryAttr({builder.getNamedAttr("rows", builder.getI64IntegerAttr(ownRows)),
+                                     builder.getNamedAttr("tile", builder.getI64IntegerAttr(tile))});
+      FailureOr<WarpgroupTiles> tiles = select(stage, sizes, isCausal, score, target, parameters, whyNot);
+      if (succeeded(tiles) && (tiles->warpgroups != warpgroups || tiles->streamedRows != streamedRows))
+        variants.emplace_back(tiles->countPairs(target.multiprocessors), tiles->getParameters(context));
+    }
+  // If the numbers are equal, larger tiles come first: they are read from shared memory less often.
+  std::reverse(variants.begin(), variants.end());
+  llvm::stable_sort(variants, llvm::less_first());
+  return llvm::map_to_vector(variants, [](const auto &each) { return each.second; });
+}
+
+DictionaryAttr WarpgroupTiles::getParameters(MLIRContext *context) const {
+  Builder builder(context);
+  SmallVector<NamedAttribute> parameters;
+  auto add = [&](StringRef name, int64_t value) {
+    parameters.push_back(builder.getNamedAttr(name, builder.getI64IntegerAttr(value)));
+  };
+  add("rows", getRowsPerBlock());
+  add("tile", streamedRows);
+  add("stages", stages);
+  if (stage == AttentionStage::Forward)
+    add("heads", headsPerGroup);
+  if (stage == AttentionStage::BackwardQueries)
+    add("value_stages", valueStages);
+  if (stage == AttentionStage::BackwardKeys)
+    parameters.push_back(builder.getNamedAttr("overlap", builder.getBoolAttr(overlapsTiles)));
+  return builder.getDictionaryAttr(parameters);
 }
 
 int64_t WarpgroupTiles::chooseHeadsPerGroup(bool isCausal, int64_t blocks) const {
@@ -54,7 +173,7 @@ int64_t WarpgroupTiles::getMostSteps(int64_t headsOfGroup, bool isCausal, int64_
   // A step is a tile of keys. The start and the end of a tile of queries take about as long as one.
   int64_t heads = sizes.batches * sizes.queryHeads, perHead = getTiles() / heads;
   int64_t groups = llvm::divideCeilSigned(heads, headsOfGroup);
-  SmallVector<int64_t> steps(blocks);
+  SmallVector<int64_t> steps(blocks, 0);
   // runtime/kernels/query_tile.cuh and tile_queue.cuh number and distribute the tiles.
   int64_t number = 0;
   for (int64_t group : llvm::seq(groups))
@@ -70,6 +189,8 @@ int64_t WarpgroupTiles::getMostSteps(int64_t headsOfGroup, bool isCausal, int64_
   return *llvm::max_element(steps);
 }
 
+// Measured on an H200 (docs/Rationale/AttentionByWarpgroups.md). The limits are registers: at most 240 per thread with
+// two computing warpgroups, and 160 with three.
 WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const AttentionSizes &sizes, bool computesPairs,
                                            bool hasDerivatives) {
   bool isNarrow = sizes.headDim <= slabColumns;

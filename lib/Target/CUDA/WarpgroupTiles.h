@@ -11,6 +11,7 @@
 #include "AttentionTiles.h"
 #include "ScoreText.h"
 #include "TileMaskText.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace cs336::cuda {
@@ -28,9 +29,25 @@ public:
   /// The reason why no tiles fit, which completes the sentence "it …"; empty if some fit.
   static std::string whyNone(const AttentionSizes &sizes, mlir::Type element);
 
-  /// Returns the fastest known tile sizes for a score function, or for none, if so many blocks run at a time.
-  static WarpgroupTiles choose(AttentionStage stage, const AttentionSizes &sizes, bool isCausal,
-                               const std::optional<ScoreText> &score, int64_t blocks);
+  /// Returns tile sizes for a score function, or for none, with these parameters, some or all of those of
+  /// `getParameters`; the others are the fastest known ones. `parameters` are null if nothing is selected. Fails if the
+  /// function does not work with them on `target`; `whyNot` then completes the sentence "it …".
+  static mlir::FailureOr<WarpgroupTiles> select(AttentionStage stage, const AttentionSizes &sizes, bool isCausal,
+                                                const std::optional<ScoreText> &score, const TargetDescription &target,
+                                                mlir::Attribute parameters, std::string &whyNot);
+  /// Returns other rows and tiles with which the function works, those with the fewest pairs of rows in the busiest
+  /// block first.
+  llvm::SmallVector<mlir::DictionaryAttr> listVariants(const std::optional<ScoreText> &score, bool isCausal,
+                                                       const TargetDescription &target,
+                                                       mlir::MLIRContext *context) const;
+
+  /// Returns `{rows, tile, stages}`: rows of a block and of a streamed tile, and streamed tiles in shared memory. The
+  /// forward pass also has `heads`, those that are computed at the same time; dQ has `value_stages`, the tiles of
+  /// values in shared memory; dK and dV have `overlap`, whether matmuls of neighbouring tiles overlap.
+  mlir::DictionaryAttr getParameters(mlir::MLIRContext *context) const;
+
+  /// The name of the parameters: "forward", "queries", "keys".
+  llvm::StringRef getName() const { return AttentionTiles::getStageName(stage); }
 
   /// Rows of the tile that a block computes, and of the tiles that it streams.
   int64_t getRowsPerBlock() const { return rows * warpgroups; }
@@ -73,6 +90,14 @@ private:
       : stage(stage), sizes(sizes), warpgroups(warpgroups), streamedRows(streamedRows), stages(stages),
         valueStages(valueStages), overlapsTiles(overlapsTiles), headsPerGroup(sizes.batches * sizes.queryHeads) {}
 
+  /// Returns the reason why the function does not work with these tile sizes; empty if it does.
+  std::string whyIllegal(bool hasDerivatives, const TargetDescription &target) const;
+  /// Returns the registers of a thread that computes.
+  int64_t getRegisters() const;
+  /// Returns those of them that scores and results take.
+  int64_t countSums(bool hasDerivatives) const;
+  /// Returns the pairs of rows of the block that computes the most.
+  int64_t countPairs(int64_t blocks) const;
   /// Returns the fastest known tile sizes. `computesPairs` is true if a score function is computed for single pairs,
   /// and `hasDerivatives` if the gradient multiplies by derivatives.
   static WarpgroupTiles chooseSizes(AttentionStage stage, const AttentionSizes &sizes, bool computesPairs,

@@ -5,6 +5,27 @@
 // PORTABLE-COUNT-12: // Schedule attention:
 // PORTABLE-NOT: warpgroup
 
+// The choice is visible, and a person can edit it.
+// RUN: sed 's/ARCH/sm_90a/' %s | cs336-opt --cuda-select-schedules=arch=sm_90a --mlir-print-debuginfo=false -o %t.mlir
+// RUN: FileCheck %s --check-prefix=SELECT < %t.mlir
+// SELECT: exec.kernel @lengthy
+// SELECT-SAME: exec.schedules = {sm_90a = [{forward = {heads = 16 : i64, rows = 192 : i64, stages = 2 : i64, tile = 128 : i64}, schedule = "warpgroup_attention"}]}
+// SELECT: exec.kernel @capped
+// SELECT-SAME: exec.schedules = {sm_90a = [{forward = {heads = 16 : i64, rows = 192 : i64, stages = 2 : i64, tile = 96 : i64}, schedule = "warpgroup_attention"}]}
+// SELECT: exec.kernel @many
+// SELECT-SAME: exec.schedules = {sm_90a = [{forward = {heads = 8 : i64, rows = 128 : i64, stages = 2 : i64, tile = 128 : i64}, schedule = "warpgroup_attention"}]}
+// RUN: sed '/@lengthy/s/forward = {[^}]*}/forward = {tile = 64, rows = 128, heads = 3, stages = 4}/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=EDITED
+// EDITED: // Schedule warpgroup_attention: 128 queries per block of 2 warpgroups and one for copies, keys in tiles of 64, by wgmma.
+// EDITED: using Attention = WarpgroupAttentionForward<lengthy_problem, lengthy_wgmma, 2, 64, 4, 3>;
+// RUN: sed '/@lengthy/s/tile = 128/tile = 120/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=TILE
+// TILE: error: kernel 'lengthy' cannot have the selected schedule 'warpgroup_attention': it selects for 'forward' {heads = 16 : i64, rows = 192 : i64, stages = 2 : i64, tile = 120 : i64}: tile must be a multiple of 16 from 16 to 256{{$}}
+// RUN: sed '/@lengthy/s/tile = 128/tile = 160/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=REGISTERS
+// REGISTERS: error: kernel 'lengthy' {{.*}}: scores and results take 152 registers of a thread, which has 128 for them{{$}}
+// RUN: sed '/@lengthy/s/heads = 16/heads = 17/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=HEADS
+// HEADS: error: kernel 'lengthy' {{.*}}: heads must be from 1 to 16{{$}}
+// RUN: sed '/@lengthy/s/rows = 192/rows = 256/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=ROWS
+// ROWS: error: kernel 'lengthy' {{.*}}: rows must be 128 or 192{{$}}
+
 module attributes {exec.architectures = ["ARCH"]} {
 // Many queries of narrow heads: three warpgroups compute.
 // CHECK: //===- lengthy -===//

@@ -5,15 +5,15 @@
 // RUN: FileCheck %s --check-prefix=SELECT < %t.mlir
 
 // A person can choose two passes for all of them, and one pass where no derivative is needed.
-// RUN: sed 's/passes = 1/passes = 2/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=TWO '--implicit-check-not=Attention = WarpgroupGradient'
+// RUN: sed 's/passes = 1 : i64, \(schedule = "warpgroup_attention"\), sums = {[^}]*}/passes = 2 : i64, \1/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=TWO '--implicit-check-not=Attention = WarpgroupGradient'
 // TWO: using Attention = WarpgroupAttentionQueries<window_problem, window_wgmma, 2, 96, 3, 2>;
 // TWO: Attention::run(&queryMap, &keyMap, &valueMap, &outputGradientMap, &queryGradientMap, in3, in5, in4, reinterpret_cast<QueryStatistics *>(workspace), {});
 // TWO: using Attention = WarpgroupAttentionKeys<window_problem, window_wgmma, 2, 64, 4, true, 4096>;
 // TWO: Attention::run(&queryMap, &keyMap, &valueMap, &outputGradientMap, &keyGradientMap, &valueGradientMap, reinterpret_cast<const QueryStatistics *>(workspace), {});
-// RUN: sed '/@brief/s/passes = 2/passes = 1/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=ONE
+// RUN: sed '/@brief/s/keys = {[^}]*}, passes = 2 : i64, queries = {[^}]*}/passes = 1 : i64/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=ONE
 // ONE: using Attention = WarpgroupGradientSums<brief_problem,
-// RUN: sed '/@cap/s/passes = 2/passes = 1/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=ILLEGAL
-// ILLEGAL: error: kernel 'cap' cannot have the selected schedule 'warpgroup_attention': it selects {passes = 1 : i64}, and the legal parameters are {passes = 2 : i64}{{$}}
+// RUN: sed '/@cap/s/keys = {[^}]*}, passes = 2 : i64, queries = {[^}]*}/passes = 1 : i64/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=ILLEGAL
+// ILLEGAL: error: kernel 'cap' cannot have the selected schedule 'warpgroup_attention': it selects {passes = 1 : i64}: passes must be 2{{$}}
 
 module attributes {exec.architectures = ["sm_90a"]} {
 // The function is an argument of the function that computes scores. Shared memory contains the first key and the number
@@ -27,7 +27,7 @@ module attributes {exec.architectures = ["sm_90a"]} {
 // CHECK-NEXT: Attention::run(&queryMap, &keyMap, &valueMap, &outputGradientMap, &keyGradientMap, &valueGradientMap, workspace, {});
 // CHECK: Attention::run(&queryGradientMap, workspace);
 // SELECT: exec.kernel @window
-// SELECT-SAME: exec.schedules = {sm_90a = [{passes = 1 : i64, schedule = "warpgroup_attention"}]}
+// SELECT-SAME: exec.schedules = {sm_90a = [{passes = 1 : i64, schedule = "warpgroup_attention", sums =
 exec.kernel @window(%q: tensor<1x4096x16x64xbf16>, %k: tensor<1x4096x16x64xbf16>, %v: tensor<1x4096x16x64xbf16>,
                     %o: tensor<1x4096x16x64xbf16>, %l: tensor<1x16x4096xf32>, %do: tensor<1x4096x16x64xbf16>)
     : (memref<1x4096x16x64xbf16>, memref<1x4096x16x64xbf16>, memref<1x4096x16x64xbf16>, memref<1x4096x16x64xbf16>, memref<1x16x4096xf32>,
@@ -66,7 +66,7 @@ exec.kernel @window(%q: tensor<1x4096x16x64xbf16>, %k: tensor<1x4096x16x64xbf16>
 // CHECK: using Attention = WarpgroupGradientSums<bias_problem, bias_wgmma, 2, 2, 1, 3, false>;
 // CHECK: workspace, {in6, in7});
 // SELECT: exec.kernel @bias
-// SELECT-SAME: exec.schedules = {sm_90a = [{passes = 1 : i64, schedule = "warpgroup_attention"}]}
+// SELECT-SAME: exec.schedules = {sm_90a = [{passes = 1 : i64, schedule = "warpgroup_attention", sums =
 exec.kernel @bias(%q: tensor<2x2100x10x128xf16>, %k: tensor<2x2100x2x128xf16>, %v: tensor<2x2100x2x128xf16>,
                   %o: tensor<2x2100x10x128xf16>, %l: tensor<2x10x2100xf32>, %do: tensor<2x2100x10x128xf16>,
                   %ids: tensor<2x2100xi32>, %slopes: tensor<10xf32>)
@@ -100,7 +100,7 @@ exec.kernel @bias(%q: tensor<2x2100x10x128xf16>, %k: tensor<2x2100x2x128xf16>, %
 // CHECK: using Attention = WarpgroupAttentionQueries<cap_problem, cap_wgmma, 2, 64, 3, 2>;
 // CHECK: using Attention = WarpgroupAttentionKeys<cap_problem, cap_wgmma, 2, 64, 4, false, 2048>;
 // SELECT: exec.kernel @cap
-// SELECT-SAME: exec.schedules = {sm_90a = [{passes = 2 : i64, schedule = "warpgroup_attention"}]}
+// SELECT-SAME: passes = 2
 exec.kernel @cap(%q: tensor<1x2048x2x64xbf16>, %o: tensor<1x2048x2x64xbf16>, %l: tensor<1x2x2048xf32>, %do: tensor<1x2048x2x64xbf16>)
     : (memref<1x2048x2x64xbf16>, memref<1x2048x2x64xbf16>, memref<1x2x2048xf32>, memref<1x2048x2x64xbf16>)
     -> (memref<1x2048x2x64xbf16>, memref<1x2048x2x64xbf16>, memref<1x2048x2x64xbf16>) {
@@ -192,7 +192,7 @@ exec.kernel @chosen(%q: tensor<1x2048x2x64xbf16>, %o: tensor<1x2048x2x64xbf16>, 
 // CHECK: onlyHides = false, returnsDerivative = false;
 // CHECK: using Attention = WarpgroupAttentionQueries<brief_problem, brief_wgmma, 2, 96, 3, 2>;
 // SELECT: exec.kernel @brief
-// SELECT-SAME: exec.schedules = {sm_90a = [{passes = 2 : i64, schedule = "warpgroup_attention"}]}
+// SELECT-SAME: passes = 2
 exec.kernel @brief(%q: tensor<1x900x2x64xbf16>, %o: tensor<1x900x2x64xbf16>, %l: tensor<1x2x900xf32>, %do: tensor<1x900x2x64xbf16>)
     : (memref<1x900x2x64xbf16>, memref<1x900x2x64xbf16>, memref<1x2x900xf32>, memref<1x900x2x64xbf16>)
     -> (memref<1x900x2x64xbf16>, memref<1x900x2x64xbf16>, memref<1x900x2x64xbf16>) {

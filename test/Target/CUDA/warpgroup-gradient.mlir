@@ -8,15 +8,46 @@
 // RUN: cmp %t.chosen.cu %t.selected.cu
 
 // A person can choose the other form.
-// RUN: sed 's/passes = 1/passes = 2/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=EDITED '--implicit-check-not=Attention = WarpgroupGradient'
+// RUN: sed 's/passes = 1 : i64, \(schedule = "warpgroup_attention"\), sums = {[^}]*}/passes = 2 : i64, \1/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=EDITED '--implicit-check-not=Attention = WarpgroupGradient'
 // EDITED: using Attention = WarpgroupAttentionQueries<narrow_problem, narrow_wgmma, 2, 128, 3, 2>;
 // EDITED: using Attention = WarpgroupAttentionKeys<narrow_problem, narrow_wgmma, 2, 64, 4, true, 4096>;
-// RUN: sed '/@brief/s/passes = 2/passes = 1/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=SHORT
+// RUN: sed '/@brief/s/keys = {[^}]*}, passes = 2 : i64, queries = {[^}]*}/passes = 1 : i64/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=SHORT
 // SHORT: using Attention = WarpgroupGradientSums<brief_problem, brief_wgmma, 4, 4, 2, 3, true>;
 // RUN: sed 's/passes = 1/passes = 3/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=ILLEGAL
-// ILLEGAL: error: kernel 'narrow' cannot have the selected schedule 'warpgroup_attention': it selects {passes = 3 : i64}, and the legal parameters are {passes = 1 : i64} and {passes = 2 : i64}
-// RUN: sed '/@keys_only/s/passes = 2/passes = 1/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=ONLY
-// ONLY: error: kernel 'keys_only' cannot have the selected schedule 'warpgroup_attention': it selects {passes = 1 : i64}, and the legal parameters are {passes = 2 : i64}{{$}}
+// ILLEGAL: error: kernel 'narrow' cannot have the selected schedule 'warpgroup_attention': it selects {passes = 3 : i64, sums = {{[{].*[}]}}}: passes must be 1 or 2{{$}}
+// RUN: sed '/@keys_only/s/keys = {[^}]*}, passes = 2 : i64, queries = {[^}]*}/passes = 1 : i64/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=ONLY
+// ONLY: error: kernel 'keys_only' cannot have the selected schedule 'warpgroup_attention': it selects {passes = 1 : i64}: passes must be 2{{$}}
+
+// The sizes of every function can be edited, some or all of them.
+// RUN: sed '/@narrow/s/sums = {[^}]*}/sums = {heads = 4, query_stages = 3, slope_stages = 1, sum_stages = 2, overlap = false}/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=SUMS
+// SUMS: using Attention = WarpgroupGradientSums<narrow_problem, narrow_wgmma, 4, 3, 1, 2, false>;
+// RUN: sed '/@brief/s/keys = {[^}]*}/keys = {rows = 192, tile = 32, stages = 2}/; /@brief/s/queries = {[^}]*}/queries = {tile = 96, value_stages = 3}/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=TILES
+// TILES: using Attention = WarpgroupAttentionQueries<brief_problem, brief_wgmma, 2, 96, 3, 3>;
+// TILES: using Attention = WarpgroupAttentionKeys<brief_problem, brief_wgmma, 3, 32, 2, true, 640>;
+
+// DEFINE: %{change} =
+// DEFINE: %{refuse} = sed '%{change}' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --implicit-check-not=remark
+// REDEFINE: %{change} = /@narrow/s/query_stages = 4/query_stages = 7/
+// RUN: %{refuse} --check-prefix=RANGE
+// RANGE: error: kernel 'narrow' cannot have the selected schedule 'warpgroup_attention': it selects for 'sums' {{[{].*[}]}}: query_stages must be from 2 to 6{{$}}
+// REDEFINE: %{change} = /@narrow/s/query_stages = 4/query_stages = 6/
+// RUN: %{refuse} --check-prefix=MEMORY
+// MEMORY: error: kernel 'narrow' {{.*}}: they require 233{{[0-9]+}} bytes of shared memory per block, and sm_90a has 232448{{$}}
+// REDEFINE: %{change} = /@wide/s/overlap = false/overlap = true/
+// RUN: %{refuse} --check-prefix=REGISTERS
+// REGISTERS: error: kernel 'wide' {{.*}}: scores and results take 208 registers of a thread, which has 176 for them{{$}}
+// REDEFINE: %{change} = /@brief/s/keys = {/keys = {warps = 4, /
+// RUN: %{refuse} --check-prefix=NAME
+// NAME: error: kernel 'brief' {{.*}}: it selects for 'keys' {{.*}}: warps is not one of its parameters, which are rows, tile, stages, overlap{{$}}
+// REDEFINE: %{change} = /@brief/s/passes = 2 : i64, /passes = 2 : i64, sums = {}, /
+// RUN: %{refuse} --check-prefix=OTHER
+// OTHER: error: kernel 'brief' {{.*}}: sums is not one of its parameters, which are passes, queries, keys{{$}}
+// REDEFINE: %{change} = /@brief/s/overlap = true/overlap = 1/
+// RUN: %{refuse} --check-prefix=BOOLEAN
+// BOOLEAN: error: kernel 'brief' {{.*}}: overlap must be true or false{{$}}
+// REDEFINE: %{change} = /@brief/s/tile = 64/tile = 48/
+// RUN: %{refuse} --check-prefix=DIVIDES
+// DIVIDES: error: kernel 'brief' {{.*}}: tile of 'keys' must divide 640, the queries of a head in whole rows of 'queries'{{$}}
 
 module attributes {exec.architectures = ["sm_90a"]} {
 // CHECK: //===- narrow -===//
@@ -43,7 +74,7 @@ module attributes {exec.architectures = ["sm_90a"]} {
 // CHECK-NEXT: static_assert(Attention::blocks == 1024 && Attention::sharedBytes == 9216);
 // CHECK-NEXT: Attention::run(&queryGradientMap, workspace);
 // SELECT: exec.kernel @narrow
-// SELECT-SAME: exec.schedules = {sm_90a = [{passes = 1 : i64, schedule = "warpgroup_attention"}]}
+// SELECT-SAME: exec.schedules = {sm_90a = [{passes = 1 : i64, schedule = "warpgroup_attention", sums = {heads = 8 : i64, overlap = true, query_stages = 4 : i64, slope_stages = 2 : i64, sum_stages = 3 : i64}}]}
 exec.kernel @narrow(%q: tensor<1x4096x16x64xbf16>, %k: tensor<1x4096x16x64xbf16>, %v: tensor<1x4096x16x64xbf16>,
                     %o: tensor<1x4096x16x64xbf16>, %l: tensor<1x16x4096xf32>, %do: tensor<1x4096x16x64xbf16>)
     : (memref<1x4096x16x64xbf16>, memref<1x4096x16x64xbf16>, memref<1x4096x16x64xbf16>, memref<1x4096x16x64xbf16>, memref<1x16x4096xf32>,
@@ -81,7 +112,7 @@ exec.kernel @odd(%q: tensor<1x1030x4x72xbf16>, %k: tensor<1x1024x4x72xbf16>, %v:
 // Short sequences stay with two passes.
 // CHECK: using Attention = WarpgroupAttentionQueries<brief_problem,
 // SELECT: exec.kernel @brief
-// SELECT-SAME: exec.schedules = {sm_90a = [{passes = 2 : i64, schedule = "warpgroup_attention"}]}
+// SELECT-SAME: exec.schedules = {sm_90a = [{keys = {overlap = true, rows = 128 : i64, stages = 4 : i64, tile = 64 : i64}, passes = 2 : i64, queries = {rows = 128 : i64, stages = 3 : i64, tile = 128 : i64, value_stages = 2 : i64}, schedule = "warpgroup_attention"}]}
 exec.kernel @brief(%q: tensor<1x600x8x64xbf16>, %k: tensor<1x600x8x64xbf16>, %v: tensor<1x600x8x64xbf16>,
                    %o: tensor<1x600x8x64xbf16>, %l: tensor<1x8x600xf32>, %do: tensor<1x600x8x64xbf16>)
     : (memref<1x600x8x64xbf16>, memref<1x600x8x64xbf16>, memref<1x600x8x64xbf16>, memref<1x600x8x64xbf16>, memref<1x8x600xf32>,
