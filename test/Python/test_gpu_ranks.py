@@ -155,13 +155,20 @@ def endless(request: pytest.FixtureRequest, tmp_path: Path, exchange: str) -> It
         assert not is_running(pid)
 
 
+def find_error(text: str, rank: int) -> str:
+    """Return the first error that a rank printed."""
+    errors = [line for line in text.splitlines() if f"rank {rank}: cs336-run: error" in line]
+    assert errors, f"rank {rank} printed no error:\n{text}"
+    return errors[0]
+
+
 @pytest.mark.parametrize("rank", [0, 1])
 def test_killed_rank(endless: Run, rank: int) -> None:
     os.kill(endless.ranks()[rank], signal.SIGKILL)
     text = endless.end()
     assert endless.process.returncode == 1
     assert f"rank {rank} ended with signal 9 (Killed)" in text.splitlines()[-1]
-    assert f"rank {rank}" in next(line for line in text.splitlines() if f"rank {1 - rank}: cs336-run: error" in line)
+    assert f"rank {rank}" in find_error(text, 1 - rank)
 
 
 @pytest.mark.parametrize("rank", [0, 1])
@@ -170,7 +177,7 @@ def test_stopped_rank(endless: Run, rank: int) -> None:
     os.kill(endless.ranks()[rank], signal.SIGSTOP)
     text = endless.end()
     assert endless.process.returncode == 1
-    line = next(line for line in text.splitlines() if f"rank {1 - rank}: cs336-run: error" in line)
+    line = find_error(text, 1 - rank)
     assert f"no heartbeat from rank {rank} for 3.75s" in line or f"rank {rank} is behind by" in line
     assert time.monotonic() - begin < 30
 
