@@ -105,6 +105,15 @@ def test_allreduce_has_a_line_per_backend_ranks_and_type(tmp_path: Path) -> None
     assert [label.get_text() for label in time.get_xticklabels()] == ["1KiB", "64KiB", "1MB"]
 
 
+def test_log_axes_have_plain_numbers(tmp_path: Path) -> None:
+    figure = cs336.results.plot(frame_of(allreduce(), tmp_path))
+    time = figure.axes[0]
+    assert time.get_yscale() == "log"
+    major, minor = time.yaxis.get_major_formatter(), time.yaxis.get_minor_formatter()
+    assert [major(value, 0) for value in (0.01, 1, 100)] == ["0.01", "1", "100"]
+    assert [minor(value, 0) for value in (0.02, 0.03, 0.5, 5, 60, 200)] == ["0.02", "", "0.5", "5", "", "200"]
+
+
 def test_sizes_are_on_a_log_axis_even_if_they_are_close(tmp_path: Path) -> None:
     figure = cs336.results.plot(frame_of(allreduce(sizes=(1000, 2000)), tmp_path))
     assert figure.axes[0].get_xscale() == "log"

@@ -204,6 +204,9 @@ def _draw(
     heights = [value for line in lines for value in line.rows[line.column]]
     if heights and min(heights) > 0 and max(heights) >= LOG_RATIO * min(heights):
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        # Every power of ten has labels at twice and five times its value too.
+        axes.yaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:e}"[:2] in ("2.", "5.") else "")
 
 
 def _format_bytes(value: float) -> str:
