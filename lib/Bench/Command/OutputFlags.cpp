@@ -7,7 +7,7 @@
 
 #include "cs336/Bench/Command/OutputFlags.h"
 
-#include "cs336/Driver/Flags/OutputFolder.h"
+#include "cs336/Driver/Flags/OutputFile.h"
 #include "cs336/Driver/Tool/Version.h"
 #include "cs336/Support/WriteOutput.h"
 #include "llvm/ADT/SmallString.h"
@@ -44,7 +44,7 @@ absl::Status OutputFlags::check(llvm::ArrayRef<ColumnHead> known) const {
     if (absl::Status status = checkColumns(std::vector<std::string>(columns.begin(), columns.end()), known);
         !status.ok())
       return status;
-  return checkOutputFolder("--output", path);
+  return checkOutputFile("--output", path);
 }
 
 std::string cs336::bench::getTablePath(llvm::StringRef file, llvm::StringRef name) {
@@ -53,6 +53,7 @@ std::string cs336::bench::getTablePath(llvm::StringRef file, llvm::StringRef nam
   return result.str().str();
 }
 
+/// Writes results, to standard output if the file cannot be written: they may have taken hours.
 static absl::Status writeFile(const ReportWriter &writer, const Report &report, llvm::StringRef path) {
   llvm::Error error = writeOutput(path, [&](llvm::raw_ostream &stream) {
     writer.write(report, stream);
@@ -60,8 +61,12 @@ static absl::Status writeFile(const ReportWriter &writer, const Report &report, 
   });
   if (!error)
     return absl::OkStatus();
-  return absl::UnavailableError(
-      absl::StrCat("--output: cannot write '", path.str(), "': ", llvm::toString(std::move(error))));
+  std::string reason = absl::StrCat("--output: cannot write '", path.str(), "': ", llvm::toString(std::move(error)));
+  if (path == "-")
+    return absl::UnavailableError(reason);
+  writer.write(report, llvm::outs());
+  llvm::outs().flush();
+  return absl::UnavailableError(absl::StrCat(reason, "; the results are in standard output"));
 }
 
 absl::Status OutputFlags::write(Report report) const {
@@ -76,12 +81,12 @@ absl::Status OutputFlags::write(Report report) const {
   }
   if (!writer->hasOneTablePerFile() || path == "-")
     return writeFile(*writer, report, path);
+  absl::Status status;
   for (const Table &table : report.tables) {
     Report single{{}, {table}, {}};
     bool isFirst = &table == &report.tables.front();
     std::string file = isFirst ? path.getValue() : getTablePath(path, table.getName());
-    if (absl::Status status = writeFile(*writer, single, file); !status.ok())
-      return status;
+    status.Update(writeFile(*writer, single, file));
   }
-  return absl::OkStatus();
+  return status;
 }

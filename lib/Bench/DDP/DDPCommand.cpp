@@ -14,6 +14,7 @@
 #include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
+#include "cs336/Driver/Flags/OutputFile.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/runtime/CudaInfo.h"
 #include "llvm/ADT/STLExtras.h"
@@ -104,6 +105,8 @@ absl::Status DDPCommand::check() const {
   if (absl::Status status = peer.check(); !status.ok())
     return status;
   if (absl::Status status = output.check(getDDPColumns({})); !status.ok())
+    return status;
+  if (absl::Status status = checkOutputFile("--trace", trace); !status.ok())
     return status;
   return compile.checkOutputs({output.getPath(), {"--trace", trace}});
 }

@@ -9,7 +9,7 @@
 
 #include "cs336/Bench/Timeline/MemorySnapshot.h"
 #include "cs336/Bench/Timeline/TimelineFile.h"
-#include "cs336/Driver/Flags/OutputFolder.h"
+#include "cs336/Driver/Flags/OutputFile.h"
 #include "cs336/Support/WriteOutput.h"
 #include "llvm/Support/Path.h"
 
@@ -32,7 +32,7 @@ static absl::Status checkFile(llvm::StringRef flag, llvm::StringRef file, size_t
   if (numSteps != 1)
     return absl::InvalidArgumentError(absl::StrCat(
         flag.str(), " requires one model, one --dtype, --fusion, --checkpoint and --mode, not ", numSteps, " cells"));
-  return checkOutputFolder(flag, file);
+  return checkOutputFile(flag, file);
 }
 
 static bool isCSV(llvm::StringRef file) { return path::extension(file) == ".csv"; }

@@ -9,7 +9,7 @@
 
 #include "cs336/Bench/Profile/ProfileReport.h"
 #include "cs336/Driver/Flags/GivenFlags.h"
-#include "cs336/Driver/Flags/OutputFolder.h"
+#include "cs336/Driver/Flags/OutputFile.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -64,5 +64,5 @@ absl::Status ProfileFlags::check() const {
                                            getProfileColumns(), "--profile-columns");
         !status.ok())
       return status;
-  return checkOutputFolder("--trace", trace);
+  return checkOutputFile("--trace", trace);
 }
