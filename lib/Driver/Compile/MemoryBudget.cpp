@@ -32,9 +32,8 @@ FailureOr<Recomputation> cs336::findRecomputation(ModuleOp module, const Compile
     };
     if (failed(copies.plan(makeShareOption(share), measure)))
       return failure();
-    if (bytes > budget && share < 1)
-      return false;
-    best = {share, bytes};
+    if (bytes <= budget || best.bytes == 0 || (best.bytes > budget && bytes < best.bytes))
+      best = {share, bytes};
     return bytes <= budget;
   };
   for (double share : {0.0, 1.0}) {
@@ -91,9 +90,8 @@ FailureOr<CompileOptions> cs336::fitMemoryBudget(ModuleOp module, const CompileO
   if (failed(found))
     return failure();
   if (found->bytes > *bytes)
-    return fail() << "with all activations of repeated blocks recomputed, the program still requires "
-                  << formatBytes(found->bytes) << " (" << found->bytes
-                  << " bytes): a smaller batch or a shorter context requires less",
+    return fail() << "the program requires at least " << found->bytes << " bytes (" << formatBytes(found->bytes)
+                  << "): a smaller batch or a shorter context requires less",
            failure();
   fitted.pipeline += makeShareOption(found->share);
   return fitted;

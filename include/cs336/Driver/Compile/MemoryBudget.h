@@ -22,9 +22,10 @@ struct Recomputation {
   int64_t bytes = 0;
 };
 
-/// Returns the smallest share, in steps of 1/1024, with which the program needs at most `budget` bytes, or share 1 if
-/// the program needs more even then. Runs the pipeline up to 12 times on copies of the module, without generating code.
-/// A larger budget never gives a larger share. Fails with diagnostics if the pipeline does.
+/// Returns the smallest share, in steps of 1/1024, with which the program needs at most `budget` bytes. If it needs
+/// more with the shares 0 and 1, returns the one with which it needs less: recomputing can take more memory than
+/// keeping. Runs the pipeline up to 12 times on copies of the module, without generating code. A larger budget never
+/// gives a larger share. Fails with diagnostics if the pipeline does.
 llvm::FailureOr<Recomputation> findRecomputation(mlir::ModuleOp module, const CompileOptions &options, int64_t budget);
 
 /// Replaces the pipeline's option `memory-budget`, if it is set, by the `selective-checkpoint` that fits it. Fails with
