@@ -154,7 +154,7 @@ absl::Status PlanCommand::planBestCheckpoint(const ModelDescription &description
     row->checkpoint = layers;
     planned.push_back(*std::move(row));
   }
-  auto best = std::min_element(planned.begin() + 1, planned.end(), [](const PlanRow &a, const PlanRow &b) {
+  auto best = std::min_element(planned.begin(), planned.end(), [](const PlanRow &a, const PlanRow &b) {
     return a.plan.getTotalBytes() < b.plan.getTotalBytes();
   });
   best->isBestCheckpoint = true;
@@ -242,6 +242,9 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
     return status;
   if (bestCheckpoint && compile.setsCheckpoint())
     return absl::InvalidArgumentError("--best-checkpoint conflicts with --checkpoint: it plans every value");
+  if (bestCheckpoint && compile.setsMemoryBudget())
+    return absl::InvalidArgumentError(
+        "--best-checkpoint conflicts with --memory-budget, which chooses what is recomputed");
   for (const OutputPath &path : timeline.getFiles().getPaths())
     if (bestCheckpoint && !path.path.empty())
       return absl::InvalidArgumentError(
