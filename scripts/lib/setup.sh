@@ -12,6 +12,8 @@ PACKAGE_LIST=$ROOT/scripts/debian-packages.txt
 
 # Clones in different folders, shells in different languages, and builds that pip starts share one ccache.
 export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=locale
+# A compiler with another name does not share it: pip would use the one that compiled Python.
+export CC=${CC:-gcc} CXX=${CXX:-g++}
 
 say() { printf '==> %s\n' "$*"; }
 
