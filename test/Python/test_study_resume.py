@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,11 +38,11 @@ PICTURES = {
 }
 
 
-def start(folder: Path) -> subprocess.Popen[str]:
-    """Start the series in a process group of its own."""
+def start(folder: Path, prepare: Callable[[], None] | None = None) -> subprocess.Popen[str]:
+    """Start the series in a process group of its own, after `prepare` has run in the new process."""
     command = ["cs336-bench", "study", "all", "--out", str(folder), *GRID]
     pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, **pipes, text=True, env=os.environ, start_new_session=True)
+    return subprocess.Popen(command, **pipes, text=True, env=os.environ, start_new_session=True, preexec_fn=prepare)
 
 
 def read_states(folder: Path) -> dict[str, str]:
@@ -53,7 +55,7 @@ def read_states(folder: Path) -> dict[str, str]:
 def wait_for_documents(folder: Path, number: int) -> None:
     """Wait until some documents are complete."""
     deadline = time.monotonic() + 120
-    while list(read_states(folder).values()).count("complete") < number:
+    while not read_states(folder) or list(read_states(folder).values()).count("complete") < number:
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
@@ -84,6 +86,26 @@ def test_a_killed_series_goes_on(tmp_path: Path, number: signal.Signals) -> None
         validate(file)
     assert {name for name in files if not name.endswith("-timeline.json")} == {"studies.json", *states}
     assert any(name.endswith("-timeline.json") for name in files)
+
+
+def test_a_full_disk_ends_the_series(tmp_path: Path) -> None:
+    """A limit on the size of files simulates the full disk: the record does not grow any more."""
+    with start(tmp_path / "first") as process:
+        wait_for_documents(tmp_path / "first", 0)
+        os.killpg(process.pid, signal.SIGKILL)
+    limit = (tmp_path / "first/studies.json").stat().st_size + 8
+
+    def prepare() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    folder = tmp_path / "out"
+    with start(folder, prepare) as process:
+        _, errors = process.communicate(timeout=300)
+    assert process.returncode == 1
+    assert f"error: --out: cannot write '{folder}/studies.json': " in errors.splitlines()[-1]
+    assert "[1/" in errors and "[2/" not in errors
+    assert set(read_states(folder).values()) == {"waiting"}
 
 
 def test_the_series_is_plotted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

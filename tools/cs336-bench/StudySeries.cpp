@@ -130,13 +130,15 @@ absl::Status StudySeries::run(const StudyArguments &arguments) {
       llvm::errs() << stringifyState(entry.state) << ": " << entry.error << "\n";
     if (getInterruption() != 0)
       break;
+    // The next commands could not be kept either.
+    if (!written.ok())
+      return written;
   }
   std::vector<std::string> pictures = getInterruption() == 0 ? draw() : std::vector<std::string>();
   absl::Status reported = writeStudyReport(folder, entries, pictures, arguments.getEdition());
   absl::Status status = summarize();
-  for (const absl::Status &failure : {written, reported})
-    if (!failure.ok() && getInterruption() == 0)
-      return failure;
+  if (!reported.ok() && getInterruption() == 0)
+    return reported;
   if (!status.ok() && !isPeerMissing(status))
     return status;
   llvm::errs() << "next: " << record.getPath("report.md") << ", report.html, report.tex and report.typ show all"
