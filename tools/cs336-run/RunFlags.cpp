@@ -60,6 +60,8 @@ absl::Status RunFlags::readPlace() {
                                                    place->rank, " of ", size, ": leave out --ranks"));
   if (size > 1)
     ranks.setValue(size);
+  if (place || processes.getNumOccurrences() != 0)
+    distribute.acceptOneRank();
   return absl::OkStatus();
 }
 
@@ -69,7 +71,10 @@ static absl::Status checkRanks(const RunFlags &flags) {
   if (ranks < 1 || (flags.ranks.getNumOccurrences() != 0 && ranks > kMostThreads))
     return absl::InvalidArgumentError(absl::StrCat("--ranks is ", ranks, ", must be from 1 to ", kMostThreads));
   if (ranks == 1) {
-    constexpr llvm::StringLiteral reason = "it requires several ranks: --ranks or --nproc of 2 or more";
+    // A script that passes a number of ranks may pass 1.
+    if (flags.ranks.getNumOccurrences() != 0 || flags.processes.getNumOccurrences() != 0 || flags.place)
+      return absl::OkStatus();
+    constexpr llvm::StringLiteral reason = "it requires several ranks: --ranks or --nproc";
     absl::Status status = refuseFlag(flags.rankTimeout, reason);
     status.Update(refuseFlag(flags.exchange, reason));
     return status;

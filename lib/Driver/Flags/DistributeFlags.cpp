@@ -29,7 +29,7 @@ DistributeFlags::DistributeFlags(const cl::opt<int> &ranks, cl::OptionCategory &
 absl::Status DistributeFlags::check() const {
   if (ranks < 1)
     return absl::InvalidArgumentError(absl::StrCat("--ranks is ", ranks.getValue(), ", must be at least 1"));
-  if (areGiven() && ranks == 1 && ranks.getNumOccurrences() == 0)
+  if (areGiven() && ranks == 1 && ranks.getNumOccurrences() == 0 && !acceptsOneRank)
     return absl::InvalidArgumentError(
         absl::StrCat("--distribute ", stringifyDistributeMode(mode).str(), " requires --ranks"));
   if (bucketMiB.getNumOccurrences() == 0)

@@ -34,6 +34,9 @@ public:
   /// effect: `--distribute` without `--ranks`, and `--bucket-mib` without buckets.
   absl::Status check() const;
 
+  /// States that the number of ranks is known although `--ranks` is not given, so that one rank may distribute too.
+  void acceptOneRank() { acceptsOneRank = true; }
+
   bool areGiven() const { return mode.getNumOccurrences() > 0; }
 
   /// Returns the options that the flags set; none without `--distribute`.
@@ -43,6 +46,7 @@ private:
   const llvm::cl::opt<int> &ranks;
   llvm::cl::opt<DistributeMode> mode;
   llvm::cl::opt<BucketSize> bucketMiB;
+  bool acceptsOneRank = false;
 };
 
 } // namespace cs336
