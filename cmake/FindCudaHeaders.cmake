@@ -28,3 +28,15 @@ if(NOT NVTX_INCLUDE_DIR)
                       "nvidia-nvtx (python-bindings/requirements-dev.txt) and pass -DPython_EXECUTABLE=<its Python>")
 endif()
 mark_as_advanced(CUDA_INCLUDE_DIR NVTX_INCLUDE_DIR)
+
+# pip finds the headers in a folder with a random name. Commands contain links in the build folder in its place, so that
+# such builds find each other's objects in ccache.
+foreach(headers CUDA NVTX)
+  cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${${headers}_INCLUDE_DIR}" NORMALIZE is_inside)
+  if(NOT is_inside)
+    set(link ${PROJECT_BINARY_DIR}/headers/${headers})
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/headers)
+    file(CREATE_LINK ${${headers}_INCLUDE_DIR} ${link} SYMBOLIC)
+    set(${headers}_INCLUDE_DIR ${link})
+  endif()
+endforeach()
