@@ -322,6 +322,13 @@ def test_another_program(programs: list[str]) -> None:
         assert "give all ranks the same executable" in text
 
 
+def test_another_seed(programs: list[str]) -> None:
+    port = free_port()
+    flags = [programs[0], *SHORT, "--seed"]
+    for text in errors([start_rank(rank, 2, port, *flags, str(7 + rank)) for rank in range(2)]):
+        assert "--seed is 7 on rank 0, but 8 on rank 1: pass the same one to all ranks" in text
+
+
 def test_another_number_of_ranks(programs: list[str]) -> None:
     port = free_port()
     texts = errors([start_rank(0, 2, port, programs[0], *SHORT), start_rank(1, 3, port, programs[0], *SHORT)])

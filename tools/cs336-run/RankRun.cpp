@@ -45,6 +45,18 @@ int RankRun::getNumThreads() const {
 
 DeviceId RankRun::getDevice() const { return DeviceOfRank(flags.device, flags.place ? flags.place->local_rank : rank); }
 
+/// Returns an error on every rank unless all ranks start from the same values.
+static absl::Status compareSeeds(Communicator &ranks, uint64_t seed) {
+  std::vector<uint64_t> seeds(ranks.size());
+  if (absl::Status status = ranks.AllGather(&seed, seeds.data(), 1, DType::kI64); !status.ok())
+    return status;
+  for (int rank = 1; rank != ranks.size(); ++rank)
+    if (seeds[rank] != seeds[0])
+      return absl::FailedPreconditionError(absl::StrCat("--seed is ", seeds[0], " on rank 0, but ", seeds[rank],
+                                                        " on rank ", rank, ": pass the same one to all ranks"));
+  return absl::OkStatus();
+}
+
 absl::Status RankRun::load() {
   absl::StatusOr<TensorMap> tensors =
       flags.randomInputs ? makeRandomInputs(entry, flags.seed + rank) : readInputs(entry, getInputPaths());
@@ -65,6 +77,9 @@ absl::Status RankRun::load() {
   options.use_graphs = !flags.noGraph;
   options.exchange = flags.exchange;
   options.communicator = std::move(communicator);
+  if (options.communicator)
+    if (absl::Status status = compareSeeds(*options.communicator, flags.seed); !status.ok())
+      return status;
   absl::StatusOr<std::unique_ptr<Session>> created = Session::Create(std::move(executable), options);
   if (!created.ok())
     return created.status();
