@@ -72,15 +72,9 @@ std::string WarpgroupGradientTiles::whyIllegal(const TargetDescription &target) 
     if (range.value < range.least || range.value > range.most)
       return (range.name + " must be from " + Twine(range.least) + " to " + Twine(range.most)).str();
   // dK and dV, the scores of 64 queries, dP if it is there at the same time, and rounded probabilities.
-  constexpr int64_t most = 208 - 32, scores = queriesPerTile / 2, rounded = queriesPerTile / 4;
-  int64_t sums = getColumns() + scores + (overlaps ? scores : 0) + rounded;
-  if (sums > most)
-    return "scores and results take " + std::to_string(sums) + " registers of a thread, which has " +
-           std::to_string(most) + " for them";
-  if (getSumsSharedBytes() > target.sharedBytesPerBlock)
-    return "they require " + std::to_string(getSumsSharedBytes()) + " bytes of shared memory per block, and " +
-           target.name.str() + " has " + std::to_string(target.sharedBytesPerBlock);
-  return "";
+  constexpr int64_t registers = 208, scores = queriesPerTile / 2, rounded = queriesPerTile / 4;
+  return whyTooLarge(getColumns() + scores + (overlaps ? scores : 0) + rounded, registers, getSumsSharedBytes(),
+                     target);
 }
 
 SmallVector<DictionaryAttr> WarpgroupGradientTiles::listVariants(const std::optional<ScoreText> &score,

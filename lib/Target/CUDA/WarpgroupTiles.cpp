@@ -76,13 +76,18 @@ std::string WarpgroupTiles::whyIllegal(bool hasDerivatives, const TargetDescript
       return "stages must be from " + std::to_string(leastStages) + " to " + std::to_string(mostStages);
   if (overlapsTiles && hasDerivatives)
     return "derivatives take the registers with which tiles would overlap";
-  // Addresses, statistics of rows and operands take at least 32 of a thread's registers.
-  int64_t most = getRegisters() - 32, sums = countSums(hasDerivatives);
-  if (sums > most)
+  return whyTooLarge(countSums(hasDerivatives), getRegisters(), getSharedBytes(), target);
+}
+
+std::string cs336::cuda::whyTooLarge(int64_t sums, int64_t registers, int64_t sharedBytes,
+                                     const TargetDescription &target) {
+  // Addresses, statistics of rows and operands take at least so many registers.
+  constexpr int64_t others = 32;
+  if (sums > registers - others)
     return "scores and results take " + std::to_string(sums) + " registers of a thread, which has " +
-           std::to_string(most) + " for them";
-  if (getSharedBytes() > target.sharedBytesPerBlock)
-    return "they require " + std::to_string(getSharedBytes()) + " bytes of shared memory per block, and " +
+           std::to_string(registers - others) + " for them";
+  if (sharedBytes > target.sharedBytesPerBlock)
+    return "they require " + std::to_string(sharedBytes) + " bytes of shared memory per block, and " +
            target.name.str() + " has " + std::to_string(target.sharedBytesPerBlock);
   return "";
 }

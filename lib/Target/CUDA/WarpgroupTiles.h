@@ -111,6 +111,10 @@ private:
   int64_t getTileBytes(int64_t rowsOfTile) const;
 };
 
+/// Returns the reason why a block of warpgroups is too large, which completes the sentence "it selects … : …"; empty if
+/// it is not. `sums` of the `registers` of a thread that computes hold scores, results and rounded operands.
+std::string whyTooLarge(int64_t sums, int64_t registers, int64_t sharedBytes, const TargetDescription &target);
+
 } // namespace cs336::cuda
 
 #endif // CS336_LIB_TARGET_CUDA_WARPGROUPTILES_H
