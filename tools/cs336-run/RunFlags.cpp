@@ -8,7 +8,7 @@
 #include "RunFlags.h"
 
 #include "cs336/Driver/Flags/GivenFlags.h"
-#include "llvm/Support/FileSystem.h"
+#include "cs336/Driver/Flags/OutputFile.h"
 #include "llvm/Support/Path.h"
 
 #include "absl/strings/str_cat.h"
@@ -26,15 +26,12 @@ std::string cs336::getPathOfRank(llvm::StringRef path, int rank) {
 
 bool cs336::writesPath(llvm::StringRef path, int rank) { return rank == 0 || path.contains(kRankInPath); }
 
-/// Rejects outputs that could not be written, before a long run.
-static absl::Status checkOutputPath(const std::string &path) {
+/// Rejects files of tensors that could not be written, before a long run.
+static absl::Status checkTensorFile(llvm::StringRef flag, const std::string &path) {
   llvm::StringRef extension = llvm::sys::path::extension(path);
   if (extension != ".npy" && extension != ".npz" && extension != ".safetensors")
     return absl::InvalidArgumentError(absl::StrCat(path, ": must end in .npy, .npz or .safetensors"));
-  llvm::StringRef folder = llvm::sys::path::parent_path(path);
-  if (std::error_code error = llvm::sys::fs::access(folder.empty() ? "." : folder, llvm::sys::fs::AccessMode::Write))
-    return absl::PermissionDeniedError(absl::StrCat(path, ": cannot be written: ", error.message()));
-  return absl::OkStatus();
+  return checkOutputFile(flag, path);
 }
 
 absl::Status RunFlags::readPlace() {
@@ -60,7 +57,7 @@ absl::Status RunFlags::readPlace() {
                                                    place->rank, " of ", size, ": leave out --ranks"));
   if (size > 1)
     ranks.setValue(size);
-  if (place || processes.getNumOccurrences() != 0)
+  if (processes.getNumOccurrences() != 0)
     distribute.acceptOneRank();
   return absl::OkStatus();
 }
@@ -70,10 +67,9 @@ static absl::Status checkRanks(const RunFlags &flags) {
   int ranks = flags.ranks;
   if (ranks < 1 || (flags.ranks.getNumOccurrences() != 0 && ranks > kMostThreads))
     return absl::InvalidArgumentError(absl::StrCat("--ranks is ", ranks, ", must be from 1 to ", kMostThreads));
-  if (ranks == 1) {
-    // A script that passes a number of ranks may pass 1.
-    if (flags.ranks.getNumOccurrences() != 0 || flags.processes.getNumOccurrences() != 0 || flags.place)
-      return absl::OkStatus();
+  // A script that passes a number of ranks may pass 1.
+  bool isNumberGiven = flags.ranks.getNumOccurrences() != 0 || flags.processes.getNumOccurrences() != 0;
+  if (ranks == 1 && !isNumberGiven) {
     constexpr llvm::StringLiteral reason = "it requires several ranks: --ranks or --nproc";
     absl::Status status = refuseFlag(flags.rankTimeout, reason);
     status.Update(refuseFlag(flags.exchange, reason));
@@ -84,6 +80,8 @@ static absl::Status checkRanks(const RunFlags &flags) {
   if (flags.rankTimeout <= 0)
     return absl::InvalidArgumentError(
         absl::StrCat("--rank-timeout is ", flags.rankTimeout.getValue(), ", must be above 0"));
+  if (ranks == 1)
+    return absl::OkStatus();
   if (flags.device.getValue().has_ordinal)
     return absl::InvalidArgumentError(absl::StrCat("--device ", ToString(flags.device), " names one GPU, but each of ",
                                                    ranks, " ranks requires its own: pass --device cuda"));
@@ -121,12 +119,13 @@ absl::Status RunFlags::check() const {
         absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
   if (randomInputs && !inputs.empty())
     return absl::InvalidArgumentError("--inputs conflicts with --random-inputs");
-  for (const std::string *path : {&outputs.getValue(), &saveParams.getValue(), &saveState.getValue()})
-    for (int rank = 0; rank != ranks && !path->empty(); ++rank)
-      if (absl::Status status = checkOutputPath(getPathOfRank(*path, rank)); !status.ok())
+  std::vector<OutputPath> files = {{"--outputs", outputs.getValue()},
+                                   {"--save-params", saveParams.getValue()},
+                                   {"--save-state", saveState.getValue()}};
+  for (const OutputPath &file : files)
+    for (int rank = 0; rank != ranks && !file.path.empty(); ++rank)
+      if (absl::Status status = checkTensorFile(file.flag, getPathOfRank(file.path, rank)); !status.ok())
         return status;
-  return compile.checkOutputs({{"--outputs", outputs.getValue()},
-                               {"--save-params", saveParams.getValue()},
-                               {"--save-state", saveState.getValue()},
-                               profile.getTracePath()});
+  files.push_back(profile.getTracePath());
+  return compile.checkOutputs(files);
 }

@@ -32,7 +32,7 @@ FailureOr<Recomputation> cs336::findRecomputation(ModuleOp module, const Compile
     };
     if (failed(copies.plan(makeShareOption(share), measure)))
       return failure();
-    if (bytes <= budget || best.bytes == 0 || (best.bytes > budget && bytes < best.bytes))
+    if (bytes <= budget || best.bytes == 0 || bytes < best.bytes)
       best = {share, bytes};
     return bytes <= budget;
   };

@@ -16,8 +16,8 @@ namespace cs336::cuda {
 /// The tile sizes of all functions of a kernel of the schedule `warpgroup_attention`:
 ///
 ///     {forward = {…}}                            attention
-///     {passes = 2, queries = {…}, keys = {…}}    its gradient: dQ, then dK and dV, which each compute the
-///     probabilities {passes = 1, sums = {…}}                   its gradient: all sums in one function
+///     {passes = 2, queries = {…}, keys = {…}}    its gradient: a function for dQ, then one for dK and dV
+///     {passes = 1, sums = {…}}                   its gradient: all sums in one function
 ///
 /// The inner parameters are those of WarpgroupTiles and WarpgroupGradientTiles.
 class WarpgroupPlan {
