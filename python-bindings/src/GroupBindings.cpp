@@ -11,6 +11,7 @@
 #include "Bindings.h"
 #include "Errors.h"
 
+#include "cs336/runtime/Cores.h"
 #include "cs336/runtime/Launcher.h"
 #include "cs336/runtime/TcpGroup.h"
 
@@ -30,6 +31,9 @@ static RankGroup joinGroup(double timeout) {
   {
     nb::gil_scoped_release release;
     joined = runtime::JoinTcpGroup(*place, absl::Seconds(timeout));
+    if (joined.ok())
+      if (absl::Status status = runtime::BindToShareOfCores(**joined); !status.ok())
+        joined = status;
   }
   return {*place, valueOrThrow(std::move(joined))};
 }

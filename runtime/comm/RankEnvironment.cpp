@@ -9,6 +9,7 @@
 
 #include "status/StatusMacros.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -101,24 +102,33 @@ absl::Status ReadRendezvous(RankEnvironment &place, GetVariable get) {
   return absl::OkStatus();
 }
 
+const char *GetProcessVariable(const char *name) { return std::getenv(name); }
+
+/// Returns the names that this process's launcher uses, or null for a process without a launcher.
+const LauncherVariables *FindLauncher(GetVariable get) {
+  const auto *found =
+      absl::c_find_if(kLaunchers, [&](const LauncherVariables &names) { return get(names.rank) && get(names.size); });
+  return found == kLaunchers.end() ? nullptr : found;
+}
+
 } // namespace
 
 absl::StatusOr<std::optional<RankEnvironment>> ReadRankEnvironment(GetVariable get) {
-  for (const LauncherVariables &names : kLaunchers) {
-    if (!get(names.rank) || !get(names.size))
-      continue;
-    CS336_ASSIGN_OR_RETURN(RankEnvironment place, ReadPlace(names, get));
-    if (place.size == 1)
-      return std::nullopt;
-    CS336_RETURN_IF_ERROR(ReadRendezvous(place, get));
-    return place;
-  }
-  return std::nullopt;
+  const LauncherVariables *names = FindLauncher(get);
+  if (!names)
+    return std::nullopt;
+  CS336_ASSIGN_OR_RETURN(RankEnvironment place, ReadPlace(*names, get));
+  if (place.size == 1)
+    return std::nullopt;
+  CS336_RETURN_IF_ERROR(ReadRendezvous(place, get));
+  return place;
 }
 
-absl::StatusOr<std::optional<RankEnvironment>> ReadRankEnvironment() {
-  return ReadRankEnvironment([](const char *name) -> const char * { return std::getenv(name); });
-}
+absl::StatusOr<std::optional<RankEnvironment>> ReadRankEnvironment() { return ReadRankEnvironment(GetProcessVariable); }
+
+bool HasLauncher(GetVariable get) { return FindLauncher(get); }
+
+bool HasLauncher() { return HasLauncher(GetProcessVariable); }
 
 std::vector<std::string> ToVariables(const RankEnvironment &place) {
   const LauncherVariables &names = kLaunchers[0];

@@ -7,6 +7,7 @@
 
 #include "cs336/runtime/Launcher.h"
 
+#include "cs336/runtime/Cores.h"
 #include "launch/ChildProcess.h"
 #include "status/StatusMacros.h"
 #include "status/SystemError.h"
@@ -101,22 +102,12 @@ private:
   bool has_ended_ = true; // Until Start().
 };
 
-/// Returns the cores of a rank: its share of those that this process may use, or one of them if there are fewer than
-/// ranks.
-cpu_set_t CoresOf(int rank, int ranks) {
-  cpu_set_t all, own;
-  CPU_ZERO(&all);
-  CPU_ZERO(&own);
-  sched_getaffinity(0, sizeof(all), &all);
-  int count = CPU_COUNT(&all);
-  for (int core = 0, index = 0; core != CPU_SETSIZE; ++core) {
-    if (!CPU_ISSET(core, &all))
-      continue;
-    if (count < ranks ? rank % count == index : index * ranks / count == rank)
-      CPU_SET(core, &own);
-    ++index;
-  }
-  return own;
+/// Returns the cores that this process may use.
+cpu_set_t GetCores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  sched_getaffinity(0, sizeof(cores), &cores);
+  return cores;
 }
 
 /// Returns this process's environment, with some variables set.
@@ -129,10 +120,17 @@ std::vector<std::string> EnvironmentWith(const std::vector<std::string> &assignm
   return variables;
 }
 
+/// The signals that are forwarded to the ranks.
+constexpr std::array<int, 5> kForwarded{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
 /// The ranks, from their start until the last has ended.
 class Job {
 public:
-  explicit Job(const LaunchOptions &options) : options_(options) { signals_.add(SIGCHLD); }
+  explicit Job(const LaunchOptions &options) : options_(options) {
+    signals_.add(SIGCHLD);
+    for (int signal : kForwarded)
+      signals_.add(signal);
+  }
   /// Kills ranks that an exception has left running.
   ~Job() { SignalAll(SIGKILL); }
 
@@ -141,11 +139,13 @@ public:
     place.size = place.local_size = options_.ranks;
     place.token = CreateToken();
     place.is_hosted = true;
-    CS336_ASSIGN_OR_RETURN(rendezvous_, Rendezvous::Start({place.address, 0, place.size, place.token, options_.timeout,
-                                                           [this](const absl::Status &failure) {
-                                                             asio::post(context_, [=, this] { End(failure); });
-                                                           }}));
-    place.port = rendezvous_->port();
+    if (place.size > 1) {
+      CS336_ASSIGN_OR_RETURN(rendezvous_, Rendezvous::Start({place.address, 0, place.size, place.token,
+                                                             options_.timeout, [this](const absl::Status &failure) {
+                                                               asio::post(context_, [=, this] { End(failure); });
+                                                             }}));
+      place.port = rendezvous_->port();
+    }
     WaitForSignal();
     absl::Status status = StartAll(place);
     if (!status.ok())
@@ -171,11 +171,12 @@ private:
   };
 
   absl::Status StartAll(RankEnvironment place) {
+    cpu_set_t cores = GetCores();
     for (int rank = 0; rank != options_.ranks; ++rank) {
       place.rank = place.local_rank = rank;
-      CS336_ASSIGN_OR_RETURN(
-          ChildProcess process,
-          ChildProcess::Start(options_.command, EnvironmentWith(ToVariables(place)), CoresOf(rank, options_.ranks)));
+      CS336_ASSIGN_OR_RETURN(ChildProcess process,
+                             ChildProcess::Start(options_.command, EnvironmentWith(ToVariables(place)),
+                                                 ShareOfCores(cores, rank, options_.ranks)));
       Rank &started = ranks_.emplace_back(rank, process, context_);
       absl::Status status = started.output.Start(process.output);
       status.Update(started.error.Start(process.error));
@@ -190,13 +191,18 @@ private:
         return;
       if (signal == SIGCHLD)
         Poll();
+      else if (signal == SIGUSR1 || signal == SIGUSR2)
+        SignalAll(signal);
       else
         PassOn(signal);
       WaitForSignal();
     });
   }
 
+  /// Passes on a signal that ends the job.
   void PassOn(int signal) {
+    if (options_.on_signal)
+      options_.on_signal(signal);
     SignalAll(failure_.ok() ? signal : SIGKILL);
     Fail(absl::CancelledError(absl::StrCat("ended by signal ", signal, " (", strsignal(signal), ")")));
   }
@@ -231,7 +237,8 @@ private:
 
   /// Ends the group, and then the ranks.
   void Fail(const absl::Status &failure) {
-    rendezvous_->Fail(failure);
+    if (rendezvous_)
+      rendezvous_->Fail(failure);
     End(failure);
   }
 
@@ -258,10 +265,10 @@ private:
 
   const LaunchOptions &options_;
   asio::io_context context_{1};
-  asio::signal_set signals_{context_, SIGINT, SIGTERM, SIGHUP};
+  asio::signal_set signals_{context_};
   asio::steady_timer timer_{context_}, end_timer_{context_};
-  std::unique_ptr<Rendezvous> rendezvous_;
-  std::deque<Rank> ranks_; // A deque, because printers must not move.
+  std::unique_ptr<Rendezvous> rendezvous_; // Null for one rank, which joins nothing.
+  std::deque<Rank> ranks_;                 // A deque, because printers must not move.
   absl::Status failure_;
   std::vector<std::string> ends_; // One text per failed rank, in the order of the failures.
   int polls_after_end_ = 0;
@@ -271,19 +278,18 @@ private:
 class SavedHandlers {
 public:
   SavedHandlers() {
-    for (size_t i = 0; i != kSignals.size(); ++i)
-      sigaction(kSignals[i], nullptr, &before_[i]);
+    for (size_t i = 0; i != kForwarded.size(); ++i)
+      sigaction(kForwarded[i], nullptr, &before_[i]);
   }
   ~SavedHandlers() {
-    for (size_t i = 0; i != kSignals.size(); ++i)
-      sigaction(kSignals[i], &before_[i], nullptr);
+    for (size_t i = 0; i != kForwarded.size(); ++i)
+      sigaction(kForwarded[i], &before_[i], nullptr);
   }
   SavedHandlers(const SavedHandlers &) = delete;
   SavedHandlers &operator=(const SavedHandlers &) = delete;
 
 private:
-  static constexpr std::array<int, 3> kSignals{SIGINT, SIGTERM, SIGHUP};
-  std::array<struct sigaction, 3> before_{};
+  std::array<struct sigaction, kForwarded.size()> before_{};
 };
 
 } // namespace

@@ -102,6 +102,19 @@ def test_complete_cells_are_printed(arguments: list[str], number: signal.Signals
     assert "next:" not in errors
 
 
+@pytest.mark.parametrize("distribute", ["none", "flat"])
+@pytest.mark.parametrize("seconds", [0, 2], ids=["before its ranks start", "while its ranks run"])
+def test_ranks_end(distribute: str, seconds: float) -> None:
+    with bench("ddp", *MODEL, "--ranks", "2", "--distribute", distribute, *FOREVER) as process:
+        wait_for(process, "[1/1]")
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode == 128 + signal.SIGINT
+        with pytest.raises(ProcessLookupError):
+            os.killpg(process.pid, 0)
+
+
 def test_a_table_of_complete_cells() -> None:
     with bench("model", *MODEL, *QUICK, *BATCHES, "--format", "markdown", "--columns", "all") as process:
         wait_for(process, "[2/40]")

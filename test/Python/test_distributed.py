@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
+import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +68,45 @@ def test_arrays_are_reduced(tmp_path: Path, ranks: int) -> None:
     assert sorted(done.stdout.splitlines()) == sorted(line for pair in lines for line in pair)
 
 
+def test_one_rank_has_no_limit_of_time(tmp_path: Path) -> None:
+    done = launch(tmp_path, 1, "import cs336, time; cs336.distributed.init(); time.sleep(1)", "--timeout", "0.2")
+    assert done.returncode == 0, done.stderr
+
+
+CORES = """
+import os, sys
+if len(sys.argv) > 1:
+    os.sched_setaffinity(0, [int(sys.argv[1])])
+import cs336
+with cs336.distributed.init() as group:
+    print(group.rank, sorted(os.sched_getaffinity(0)))
+"""
+
+
+def test_ranks_of_another_launcher_divide_cores() -> None:
+    cores = sorted(os.sched_getaffinity(0))
+    half = len(cores) // 2
+    if not half:
+        pytest.skip("there is one core")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    variables = ENVIRONMENT | {"WORLD_SIZE": "2", "MASTER_PORT": port, "CS336_TOKEN": "0123456789abcdef"}
+    launcher_divides = [([], []), ([str(cores[-1])], [str(cores[0])])]
+    expected = [(cores[: len(cores) - half], cores[len(cores) - half :]), ([cores[-1]], [cores[0]])]
+    for arguments, shares in zip(launcher_divides, expected, strict=True):
+        ranks = [
+            subprocess.Popen(
+                [sys.executable, "-c", CORES, *arguments[rank]],
+                env=variables | {"RANK": str(rank)},
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for rank in range(2)
+        ]
+        assert [rank.communicate(timeout=60)[0] for rank in ranks] == [f"{i} {shares[i]}\n" for i in range(2)]
+
+
 FAILING = """
 import cs336, sys
 group = cs336.distributed.init()
@@ -81,6 +122,32 @@ def test_rank_that_fails(tmp_path: Path) -> None:
     assert "rank 1: no data" in done.stderr
     assert "RuntimeError: rank 1" in done.stderr
     assert "rank 1 ended with exit code 1" in done.stderr.splitlines()[-1]
+
+
+WAITING = """
+import signal
+kinds = (signal.SIGUSR1, signal.SIGUSR2)
+signal.pthread_sigmask(signal.SIG_BLOCK, kinds)  # Before there are other threads, which would receive the signals.
+import cs336
+with cs336.distributed.init() as group:
+    print("ready", flush=True)
+    for kind in kinds:
+        print("signal", int(signal.sigwait(kinds)), flush=True)
+"""
+
+
+def test_user_signals_reach_all_ranks(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(WAITING)
+    launcher = subprocess.Popen([*LAUNCH, "2", str(path)], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
+    assert launcher.stdout
+    for kind in (None, signal.SIGUSR1, signal.SIGUSR2):
+        if kind:
+            launcher.send_signal(kind)
+        text = f"signal {int(kind)}" if kind else "ready"
+        lines = {launcher.stdout.readline() for _ in range(2)}
+        assert lines == {f"rank {rank}: {text}\n" for rank in range(2)}
+    assert launcher.wait(60) == 0
 
 
 def test_launch_runs_modules_and_passes_arguments() -> None:
@@ -160,4 +227,4 @@ def test_batch_must_be_a_multiple_of_ranks(tmp_path: Path) -> None:
     command = [*LAUNCH, "3", str(TRAIN_TEXT), str(TRAIN_TEXT), *SMALL]
     done = run([*command, "--out", str(tmp_path / "run")])
     assert done.returncode == 1
-    assert "rank 0: train_text: error: --batch-size is 8, must be a multiple of the 3 ranks" in done.stderr
+    assert "train_text: error: --batch-size is 8, must be a multiple of the 3 ranks" in done.stderr

@@ -165,7 +165,7 @@ def test_stopped_rank(run: Run, rank: int) -> None:
 def test_signals_end_all(run: Run, number: signal.Signals) -> None:
     run.process.send_signal(number)
     text = run.end()
-    assert run.process.returncode == 1
+    assert run.process.returncode == 128 + number
     assert f"cs336-run: error: ended by signal {number.value}" in text.splitlines()[-1]
 
 

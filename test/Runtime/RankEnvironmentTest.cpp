@@ -47,6 +47,15 @@ TEST(RankEnvironmentTest, AProcessOfItsOwnHasNoPlace) {
   EXPECT_EQ(Read({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}})->has_value(), false);
 }
 
+TEST(RankEnvironmentTest, ALauncherMayStartOneRank) {
+  auto has_launcher = [](const Variables &variables) {
+    return HasLauncher([&](const char *name) -> const char * { return variables.count(name) != 0 ? "1" : nullptr; });
+  };
+  EXPECT_TRUE(has_launcher({{"RANK", "0"}, {"WORLD_SIZE", "1"}}));
+  EXPECT_TRUE(has_launcher({{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}));
+  EXPECT_FALSE(has_launcher({{"RANK", "0"}, {"SLURM_NTASKS", "1"}}));
+}
+
 TEST(RankEnvironmentTest, Torchrun) {
   RankEnvironment place = ReadPlace({{"RANK", "5"},
                                      {"WORLD_SIZE", "8"},

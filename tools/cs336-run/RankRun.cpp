@@ -36,11 +36,10 @@ std::vector<std::string> RankRun::getInputPaths() const {
 }
 
 int RankRun::getNumThreads() const {
-  // A launcher has divided the cores among its processes.
-  if (flags.numThreads != 0 || flags.ranks == 1 || (flags.place && flags.place->is_hosted))
+  // Processes have divided the cores.
+  if (flags.numThreads != 0 || flags.ranks == 1 || flags.place)
     return flags.numThreads;
-  int onThisHost = flags.place ? flags.place->local_size : flags.ranks;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / onThisHost);
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / flags.ranks);
 }
 
 DeviceId RankRun::getDevice() const { return DeviceOfRank(flags.device, flags.place ? flags.place->local_rank : rank); }

@@ -34,6 +34,10 @@ static absl::Status checkTensorFile(llvm::StringRef flag, const std::string &pat
   return checkOutputFile(flag, path);
 }
 
+bool RunFlags::acceptsOneRank() const {
+  return ranks.getNumOccurrences() != 0 || processes.getNumOccurrences() != 0 || HasLauncher();
+}
+
 absl::Status RunFlags::readPlace() {
   constexpr int kMostProcesses = 1024;
   if (processes < 1 || processes > kMostProcesses)
@@ -57,7 +61,7 @@ absl::Status RunFlags::readPlace() {
                                                    place->rank, " of ", size, ": leave out --ranks"));
   if (size > 1)
     ranks.setValue(size);
-  if (processes.getNumOccurrences() != 0)
+  if (acceptsOneRank())
     distribute.acceptOneRank();
   return absl::OkStatus();
 }
@@ -67,9 +71,7 @@ static absl::Status checkRanks(const RunFlags &flags) {
   int ranks = flags.ranks;
   if (ranks < 1 || (flags.ranks.getNumOccurrences() != 0 && ranks > kMostThreads))
     return absl::InvalidArgumentError(absl::StrCat("--ranks is ", ranks, ", must be from 1 to ", kMostThreads));
-  // A script that passes a number of ranks may pass 1.
-  bool isNumberGiven = flags.ranks.getNumOccurrences() != 0 || flags.processes.getNumOccurrences() != 0;
-  if (ranks == 1 && !isNumberGiven) {
+  if (ranks == 1 && !flags.acceptsOneRank()) {
     constexpr llvm::StringLiteral reason = "it requires several ranks: --ranks or --nproc";
     absl::Status status = refuseFlag(flags.rankTimeout, reason);
     status.Update(refuseFlag(flags.exchange, reason));

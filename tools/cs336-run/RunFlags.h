@@ -101,6 +101,9 @@ struct RunFlags {
   /// conflict.
   absl::Status readPlace();
 
+  /// Returns whether flags of ranks may be given to a run of one rank: scripts and launchers pass them with any number.
+  bool acceptsOneRank() const;
+
   /// Returns whether this process starts the ranks.
   bool isLauncher() const { return processes > 1 && !place; }
 

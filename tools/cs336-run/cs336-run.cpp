@@ -11,6 +11,7 @@
 #include "cs336/Driver/Flags/GivenFlags.h"
 #include "cs336/Driver/Run/Program.h"
 #include "cs336/Driver/Tool/ToolMain.h"
+#include "cs336/runtime/Cores.h"
 #include "cs336/runtime/Launcher.h"
 #include "cs336/runtime/TcpGroup.h"
 #include "llvm/Support/FileSystem.h"
@@ -104,14 +105,15 @@ static absl::Status runRanks(const RunFlags &flags, const std::shared_ptr<const 
   return first;
 }
 
-/// Runs this command again, as several processes.
-static absl::Status launch(const RunFlags &flags, llvm::ArrayRef<char *> arguments) {
+/// Runs this command again, as several processes. Sets `signal` if one ends them.
+static absl::Status launch(const RunFlags &flags, llvm::ArrayRef<char *> arguments, int &signal) {
   LaunchOptions options;
   options.command.push_back(llvm::sys::fs::getMainExecutable(arguments[0], reinterpret_cast<void *>(&runRanks)));
   for (const char *argument : arguments.drop_front())
     options.command.push_back(argument);
   options.ranks = flags.processes;
   options.timeout = absl::Seconds(flags.rankTimeout.getValue());
+  options.on_signal = [&](int number) { signal = number; };
   return LaunchRanks(options);
 }
 
@@ -127,13 +129,13 @@ static absl::Status runRank(const RunFlags &flags, std::shared_ptr<const Executa
   return status;
 }
 
-static absl::Status run(RunFlags &flags, llvm::ArrayRef<char *> arguments) {
+static absl::Status run(RunFlags &flags, llvm::ArrayRef<char *> arguments, int &signal) {
   if (absl::Status status = flags.readPlace(); !status.ok())
     return status;
   if (absl::Status status = flags.check(); !status.ok())
     return status;
   if (flags.isLauncher())
-    return launch(flags, arguments);
+    return launch(flags, arguments, signal);
   // Joins the group before the program is compiled, so that a missing rank is reported in time.
   std::unique_ptr<Communicator> communicator;
   if (flags.place) {
@@ -142,6 +144,8 @@ static absl::Status run(RunFlags &flags, llvm::ArrayRef<char *> arguments) {
     if (!joined.ok())
       return joined.status();
     communicator = *std::move(joined);
+    if (absl::Status status = BindToShareOfCores(*communicator); !status.ok())
+      return status;
   }
   bool isFirst = !communicator || communicator->rank() == 0;
   absl::StatusOr<std::shared_ptr<const Executable>> executable = load(flags);
@@ -168,12 +172,14 @@ static int runTool(int argc, char **argv) {
   RunFlags flags;
   hideOtherFlags({&flags.category, &flags.compileCategory});
   cl::ParseCommandLineOptions(argc, argv, kOverview);
-  absl::Status status = run(flags, llvm::ArrayRef(argv, argc));
+  int signal = 0;
+  absl::Status status = run(flags, llvm::ArrayRef(argv, argc), signal);
   if (status.ok())
     return 0;
   llvm::outs().flush();
   llvm::WithColor::error(llvm::errs(), "cs336-run") << std::string(status.message()) << "\n";
-  return 1;
+  // The exit code that shells report for a process ended by a signal.
+  return signal != 0 ? 128 + signal : 1;
 }
 
 int main(int argc, char **argv) {

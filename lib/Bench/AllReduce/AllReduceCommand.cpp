@@ -18,6 +18,7 @@
 #include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/Support/ByteSize.h"
 #include "cs336/Support/UnknownValue.h"
+#include "cs336/runtime/Cores.h"
 #include "cs336/runtime/CudaInfo.h"
 #include "cs336/runtime/DeviceId.h"
 #include "cs336/runtime/Launcher.h"
@@ -254,6 +255,8 @@ absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureAsRank(const 
       runtime::JoinTcpGroup(place, absl::Seconds(timeout.getValue()));
   if (!joined.ok())
     return joined.status();
+  if (absl::Status status = runtime::BindToShareOfCores(**joined); !status.ok())
+    return status;
   double join = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count(),
          startup = 0;
   Backend backend = backends.empty() ? Backend::Tcp : backends.front();
@@ -331,6 +334,7 @@ absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureOnProcesses(B
       absl::StrCat("--rank-timeout=", timeout.getValue()),
       "--format=json",
       "--output=" + path.str().str()};
+  options.on_signal = setInterruption;
   if (absl::Status status = runtime::LaunchRanks(options); !status.ok())
     return status;
   return readRows(path);

@@ -8,6 +8,7 @@
 #include "cs336/Bench/DDP/DDPBenchmark.h"
 
 #include "cs336/Bench/Program/ProgramIR.h"
+#include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Driver/Compile/Autotuner.h"
 #include "cs336/Driver/Compile/MemoryBudget.h"
 #include "cs336/Support/WriteOutput.h"
@@ -15,7 +16,6 @@
 #include "cs336/runtime/Launcher.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Program.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -137,21 +137,12 @@ absl::Status DDPBenchmark::launch(int ranks) const {
   std::string path = options.job.folder + "/job.json";
   if (absl::Status status = writeRankJob(options.job, path); !status.ok())
     return status;
-  std::vector<std::string> command{options.program, "ddp", "--as-rank=" + path};
-  if (ranks > 1) {
-    runtime::LaunchOptions launch;
-    launch.command = std::move(command);
-    launch.ranks = ranks;
-    launch.timeout = absl::Seconds(options.job.timeoutSeconds);
-    return runtime::LaunchRanks(launch);
-  }
-  std::vector<llvm::StringRef> arguments(command.begin(), command.end());
-  std::string message;
-  int code = llvm::sys::ExecuteAndWait(options.program, arguments, std::nullopt, {}, 0, 0, &message);
-  if (code == 0)
-    return absl::OkStatus();
-  return absl::AbortedError(
-      absl::StrCat("the process of the one rank ended with exit code ", code, message.empty() ? "" : ": ", message));
+  runtime::LaunchOptions launch;
+  launch.command = {options.program, "ddp", "--as-rank=" + path};
+  launch.ranks = ranks;
+  launch.timeout = absl::Seconds(options.job.timeoutSeconds);
+  launch.on_signal = setInterruption;
+  return runtime::LaunchRanks(launch);
 }
 
 /// Returns the error to report: a lack of memory on any rank explains the errors of the others, which are those of the
@@ -178,6 +169,8 @@ DDPMeasurement DDPBenchmark::measure(const ModelDescription &description, const 
   traces.clear();
   report("compiling");
   measurement.status = compile(description, compileOptions, warn, measurement);
+  // The launcher forwards later signals.
+  measurement.status.Update(checkInterruption());
   if (!measurement.status.ok())
     return measurement;
   for (int rank = 0; rank != ranks; ++rank)

@@ -65,6 +65,8 @@ void bench::catchInterruptions() {
     sigaction(signal, &action, nullptr);
 }
 
+void bench::setInterruption(int signal) { caughtSignal = signal; }
+
 int bench::getInterruption() { return caughtSignal; }
 
 absl::Status bench::checkInterruption() {

@@ -21,6 +21,9 @@ namespace cs336::bench {
 /// `timeout` sends the same signal to a program and to its group.
 void catchInterruptions();
 
+/// Asks this program to stop because of a signal that another handler has caught.
+void setInterruption(int signal);
+
 /// The signal that asked this program to stop, or 0.
 int getInterruption();
 

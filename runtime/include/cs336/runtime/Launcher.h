@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,14 +28,17 @@ struct LaunchOptions {
   /// The time that ranks have to end after a failure, and once more after
   /// SIGTERM, before they are killed.
   absl::Duration grace = absl::Seconds(5);
+  /// Called with each signal that ends the job; may be null.
+  std::function<void(int)> on_signal;
 };
 
 /// Runs a command as the ranks of a group on this host and waits for them. Each rank reads its number from its
 /// environment: see ReadRankEnvironment(). The cores are divided among the ranks; ranks share cores only if there are
 /// fewer cores than ranks. "rank R: " is added before each line that a rank prints.
 ///
-/// SIGINT, SIGTERM and SIGHUP are forwarded to the ranks; a second signal kills the ranks. If a rank fails, all ranks
-/// are ended, also those that a signal has stopped. If this process is killed, the ranks are killed too.
+/// SIGINT, SIGTERM and SIGHUP are forwarded to the ranks and end the job; a second one of them kills the ranks. SIGUSR1
+/// and SIGUSR2 are only forwarded. If a rank fails, all ranks are ended, also those that a signal has stopped. If this
+/// process is killed, the ranks are killed too.
 ///
 /// Returns the first failure, and states how each rank ended: CANCELLED for a signal, NOT_FOUND or PERMISSION_DENIED if
 /// the program cannot be run, RESOURCE_EXHAUSTED if there are too many open files, or too little memory. Call it from

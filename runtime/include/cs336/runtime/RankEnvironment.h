@@ -51,6 +51,10 @@ absl::StatusOr<std::optional<RankEnvironment>> ReadRankEnvironment(GetVariable g
 /// Does the same with the environment variables of this process.
 absl::StatusOr<std::optional<RankEnvironment>> ReadRankEnvironment();
 
+/// Returns whether one of these launchers started the process, also in a job of one rank.
+bool HasLauncher(GetVariable get);
+bool HasLauncher();
+
 /// Returns `NAME=VALUE` for each variable from which ReadRankEnvironment() reads
 /// this place.
 std::vector<std::string> ToVariables(const RankEnvironment &environment);
