@@ -137,6 +137,34 @@ TEST_F(RecordedTimesTest, KernelsOfOtherEntriesHaveNoTime) {
   EXPECT_FALSE(program.kernels[0].measured);
 }
 
+TEST_F(RecordedTimesTest, CommandsWithoutAKernelHaveTheirMeanTime) {
+  write(R"({"mode": "train", "steps": 10, "profile": [
+    {"name": "nvjet_1", "total_ns": 70000, "instances": 40, "commands": ["gemm_w13", "gemm_w2"]},
+    {"name": "split_k", "total_ns": 20000, "instances": 10, "commands": ["gemm_w2"]}],
+    "profile_commands": [
+    {"name": "gemm_w13", "phase": "forward", "total_ns": 10000, "instances": 10},
+    {"name": "gemm_w13", "phase": "backward", "total_ns": 50000, "instances": 20},
+    {"name": "gemm_w2", "phase": "forward", "total_ns": 30000, "instances": 20}]})");
+  ExplainedProgram program = makeProgram({"gemm_w13", "gemm_w2", "gemm_qkv"});
+  for (KernelFacts &gemm : program.kernels)
+    gemm.kind = "gemm";
+  program.kernels[0].addLaunch("train", "backward", "layers.0.ffn", "");
+  program.kernels[0].addLaunch("train", "backward", "layers.0.ffn", "");
+  program.kernels[0].addLaunch("prepare", "prepare", "layers.0.ffn", "");
+  ASSERT_TRUE(read().ok()) << getError();
+  ASSERT_TRUE(read()->addTo(program).ok());
+  EXPECT_DOUBLE_EQ(program.kernels[0].measured->seconds, 2e-6); // 60 us in 10 steps of three launches.
+  EXPECT_EQ(program.kernels[0].measured->launches, 30);
+  EXPECT_DOUBLE_EQ(program.kernels[1].measured->seconds, 3e-6); // Two kernels a launch.
+  EXPECT_FALSE(program.kernels[2].measured);
+
+  auto find = [&](llvm::StringRef kernel) {
+    return *RecordedTimes::findCommands(path, kernel, [](llvm::StringRef) { return std::vector<ColumnHead>(); });
+  };
+  EXPECT_THAT(find("nvjet_1"), ElementsAre("gemm_w13", "gemm_w2"));
+  EXPECT_THAT(find("nvjet_2"), ElementsAre());
+}
+
 TEST_F(RecordedTimesTest, FilesWithoutOneProfileAreErrors) {
   write(R"({"mode": "train", "profile": null})");
   EXPECT_THAT(getError(), HasSubstr("it has no profile"));
@@ -194,6 +222,24 @@ TEST(ExplainReportTest, LaunchesOfEqualLayersAreOneRow) {
   EXPECT_EQ(kernel.launches[0].layers.size(), 2u);
   EXPECT_EQ(kernel.launches[0].location, "\"layers.0.attn.values\"");
   EXPECT_EQ(kernel.countLaunches(), 3);
+}
+
+TEST(ExplainReportTest, WorkIsTheMeanOfAllLaunches) {
+  DeviceModel device = *findDeviceModel("cpu"); // 10 GB/s, 20 GFLOP/s, 5 us for a command.
+  KernelFacts gemm;
+  EXPECT_EQ(gemm.getFlops(), 0);
+  for (double flops : {2e6, 4e6}) {
+    exec::Work work;
+    work.gemms = 1;
+    work.flops = flops;
+    work.bytes = 6e5 / flops * 1e6; // 300 and 150 kB: 30 and 15 us beside 100 and 200 us.
+    gemm.addWork(work, format::Arithmetic::f32, device);
+    gemm.addLaunch("train", "forward", "lm_head", "");
+  }
+  EXPECT_DOUBLE_EQ(gemm.getFlops(), 3e6);
+  EXPECT_DOUBLE_EQ(gemm.getBytes(), 225e3);
+  EXPECT_DOUBLE_EQ(gemm.getExpectedSeconds(), 155e-6);
+  EXPECT_EQ(gemm.getPredicted().getBound(), Bound::Compute);
 }
 
 TEST(ExplainReportTest, OccupancyIsOfStaticAndDynamicSharedMemory) {

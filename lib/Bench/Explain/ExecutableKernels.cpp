@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -21,22 +22,45 @@ Target bench::getTarget(const runtime::Executable &executable) {
   return executable.description().target == format::Target::cuda ? Target::CUDA : Target::CPU;
 }
 
+/// Returns the kind of commands without a kernel that are explained, or "".
+static StringRef getKind(const format::CommandT &command) {
+  if (command.body.AsGemm())
+    return kGemm;
+  return command.body.AsCopy() ? StringRef(kCopy) : "";
+}
+
+/// Returns kernels, and then the names of GEMMs and copies in order of first use.
+static std::vector<KernelFacts> listCommands(const runtime::Executable &executable) {
+  std::vector<KernelFacts> commands;
+  for (const auto &kernel : executable.description().kernels) {
+    commands.emplace_back().name = kernel->name;
+    commands.back().operations.text = kernel->comment;
+  }
+  llvm::StringSet<> known;
+  for (const auto &entry : executable.entries())
+    for (const auto &command : entry->commands)
+      if (StringRef kind = getKind(*command); !kind.empty() && known.insert(command->name).second) {
+        commands.emplace_back().name = command->name;
+        commands.back().kind = kind.str();
+      }
+  return commands;
+}
+
 static void addLaunches(const runtime::Executable &executable, const DeviceModel &device,
                         llvm::StringMap<KernelFacts *> &kernels) {
   for (const auto &entry : executable.entries())
     for (const auto &command : entry->commands) {
       const format::LaunchT *launch = command->body.AsLaunch();
-      KernelFacts *facts = launch ? kernels.lookup(executable.description().kernels[launch->kernel]->name) : nullptr;
+      KernelFacts *facts = kernels.lookup(command->name);
       if (!facts)
         continue;
-      facts->work = {};
-      facts->work.launches = 1;
-      facts->work.flops = command->flops;
-      facts->work.bytes = command->bytes;
-      facts->arithmetic = nameArithmetic(command->arithmetic);
-      facts->predicted = predictTime(device, facts->work, command->arithmetic);
+      exec::Work work;
+      (launch ? work.launches : command->body.AsGemm() ? work.gemms : work.others) = 1;
+      work.flops = command->flops;
+      work.bytes = command->bytes;
+      facts->addWork(work, command->arithmetic, device);
       facts->addLaunch(entry->name, format::EnumNamePhase(command->phase), command->source, command->location);
-      if (executable.description().target == format::Target::cpu && facts->schedules.empty())
+      if (launch && executable.description().target == format::Target::cpu && facts->schedules.empty())
         facts->schedules.push_back(
             {"cpu", "rows", absl::StrCat("{rows = ", launch->rows, ", grain = ", launch->grain, "}")});
     }
@@ -78,29 +102,19 @@ static absl::Status addImplementation(const format::ImplementationT &implementat
 absl::StatusOr<ExplainedProgram> bench::explainExecutable(const runtime::Executable &executable,
                                                           const DeviceModel &device, SelectKernels select) {
   const format::ExecutableT &description = executable.description();
-  SmallVector<StringRef> names =
-      llvm::map_to_vector(description.kernels, [](const auto &kernel) -> StringRef { return kernel->name; });
-  absl::StatusOr<std::vector<std::string>> selected = select(names);
-  if (!selected.ok())
-    return selected.status();
   ExplainedProgram program;
   program.target = getTarget(executable);
   for (const auto &entry : executable.entries())
     program.entries.push_back(entry->name);
-  program.numKernels = names.size();
-  program.kernels.resize(selected->size());
+  program.kernels = listCommands(executable);
   llvm::StringMap<KernelFacts *> kernels;
-  for (auto [name, facts] : llvm::zip_equal(*selected, program.kernels)) {
-    facts.name = name;
-    kernels[name] = &facts;
-  }
+  if (absl::Status status = selectCommands(program, select, kernels); !status.ok())
+    return status;
   for (const auto &kernel : description.kernels)
-    if (KernelFacts *facts = kernels.lookup(kernel->name)) {
-      facts->operations = {"operations", "mlir", kernel->comment};
+    if (KernelFacts *facts = kernels.lookup(kernel->name))
       for (const auto &implementation : kernel->implementations)
         if (absl::Status status = addImplementation(*implementation, description, *facts); !status.ok())
           return status;
-    }
   addLaunches(executable, device, kernels);
   program.notes.emplace_back("an executable has neither the locations of operations nor the parameters of schedules: "
                              "explain the IR that it was compiled from");

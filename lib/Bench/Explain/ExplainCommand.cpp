@@ -30,7 +30,7 @@ namespace cl = llvm::cl;
 namespace json = llvm::json;
 
 static constexpr llvm::StringLiteral kDescription =
-    "shows what a kernel is compiled from and to, and what bounds its time";
+    "shows what a kernel or a GEMM is compiled from and to, and what bounds its time";
 
 ExplainCommand::ExplainCommand(const Command &model)
     : model(model), subcommand("explain", kDescription),
@@ -68,6 +68,14 @@ absl::Status ExplainCommand::check() {
   return status;
 }
 
+absl::StatusOr<std::vector<std::string>> ExplainCommand::select(llvm::ArrayRef<llvm::StringRef> names) const {
+  std::vector<std::string> known;
+  for (llvm::StringRef name : names)
+    if (llvm::is_contained(recordedCommands, name))
+      known.push_back(name.str());
+  return known.empty() ? findKernels(kernel, names) : known;
+}
+
 const DeviceModel &ExplainCommand::getDevice(Target target) const {
   const DeviceModel *named = predictOn.getDevice();
   return named ? *named : getDefaultDeviceModel(target == Target::CUDA);
@@ -90,8 +98,8 @@ absl::StatusOr<ExplainCommand::Subject> ExplainCommand::explainIR(
     if (compilationTime)
       own.compile.timing = &root;
     return explainModule(
-        module, own, [&](llvm::ArrayRef<llvm::StringRef> names) { return findKernels(kernel, names); }, subject.program,
-        compiled, selection);
+        module, own, [&](llvm::ArrayRef<llvm::StringRef> names) { return select(names); }, subject.program, compiled,
+        selection);
   });
   status.Update(selection);
   if (!status.ok())
@@ -169,7 +177,7 @@ absl::StatusOr<ExplainCommand::Subject> ExplainCommand::explainFile(const Compil
   Subject subject;
   subject.device = &getDevice(bench::getTarget(**executable));
   absl::StatusOr<ExplainedProgram> explained = explainExecutable(
-      **executable, *subject.device, [&](llvm::ArrayRef<llvm::StringRef> names) { return findKernels(kernel, names); });
+      **executable, *subject.device, [&](llvm::ArrayRef<llvm::StringRef> names) { return select(names); });
   if (!explained.ok())
     return explained.status();
   subject.program = *std::move(explained);
@@ -179,6 +187,15 @@ absl::StatusOr<ExplainCommand::Subject> ExplainCommand::explainFile(const Compil
 absl::Status ExplainCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = check(); !status.ok())
     return status;
+  auto findColumns = [&](llvm::StringRef benchmark) {
+    return benchmark == "model" ? model.getColumns() : std::vector<ColumnHead>();
+  };
+  if (profile.getNumOccurrences() > 0 && !kernel.empty()) {
+    absl::StatusOr<std::vector<std::string>> names = RecordedTimes::findCommands(profile, kernel, findColumns);
+    if (!names.ok())
+      return names.status();
+    recordedCommands = *std::move(names);
+  }
   absl::StatusOr<Subject> subject = compile.compile(device, [&](const CompileOptions &options) {
     return program.getNumOccurrences() > 0 ? explainFile(options) : explainModel(options);
   });
@@ -186,9 +203,7 @@ absl::Status ExplainCommand::run(llvm::StringRef commandLine) {
     return subject.status();
   if (profile.getNumOccurrences() > 0) {
     absl::StatusOr<RecordedTimes> times =
-        RecordedTimes::read(profile, subject->program.target, subject->settings, [&](llvm::StringRef benchmark) {
-          return benchmark == "model" ? model.getColumns() : std::vector<ColumnHead>();
-        });
+        RecordedTimes::read(profile, subject->program.target, subject->settings, findColumns);
     absl::Status status = times.ok() ? times->addTo(subject->program) : times.status();
     if (!status.ok())
       return status;

@@ -10,6 +10,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+
 using namespace cs336;
 using namespace cs336::bench;
 namespace json = llvm::json;
@@ -116,27 +118,28 @@ std::vector<Column<KernelFacts>> bench::getExplainColumns() {
   };
   return {
       {"kernel", "kernel", [](const Row &row) { return Cell(row.name); }, Show::Text, Role::Setting},
+      {"kind", "kind", [](const Row &row) { return Cell(row.kind); }, Show::OnRequest, Role::Setting},
       {"launches", "launches", [](const Row &row) { return Cell::integer(row.countLaunches()); }},
-      {"bytes", "bytes", [](const Row &row) { return Cell::integer(static_cast<int64_t>(row.work.bytes)); }},
-      {"FLOPs", "flops", [](const Row &row) { return Cell::integer(static_cast<int64_t>(row.work.flops)); }},
+      {"bytes", "bytes", [](const Row &row) { return Cell::integer(std::llround(row.getBytes())); }},
+      {"FLOPs", "flops", [](const Row &row) { return Cell::integer(std::llround(row.getFlops())); }},
       {"FLOP/B", "flop_per_byte",
        [](const Row &row) {
-         return row.work.bytes > 0 ? Cell::number(row.work.flops / row.work.bytes, 2) : Cell::empty();
+         return row.getBytes() > 0 ? Cell::number(row.getFlops() / row.getBytes(), 2) : Cell::empty();
        }},
       {"arithmetic", "arithmetic", [](const Row &row) { return Cell::optional(row.arithmetic); }, Show::Result,
        Role::Result},
-      {"memory (us)", "memory_us", [](const Row &row) { return Cell::number(row.predicted.memory * 1e6, 3); },
+      {"memory (us)", "memory_us", [](const Row &row) { return Cell::number(row.getPredicted().memory * 1e6, 3); },
        Show::OnRequest},
-      {"compute (us)", "compute_us", [](const Row &row) { return Cell::number(row.predicted.compute * 1e6, 3); },
+      {"compute (us)", "compute_us", [](const Row &row) { return Cell::number(row.getPredicted().compute * 1e6, 3); },
        Show::OnRequest},
-      {"expected (us)", "expected_us", [](const Row &row) { return Cell::number(row.predicted.getTotal() * 1e6, 3); }},
+      {"expected (us)", "expected_us", [](const Row &row) { return Cell::number(row.getExpectedSeconds() * 1e6, 3); }},
       {"measured (us)", "measured_us",
        [](const Row &row) { return row.measured ? Cell::number(row.measured->seconds * 1e6, 3) : Cell::empty(); }},
       {"ratio", "measured_over_expected",
        [](const Row &row) {
-         return row.measured ? Cell::number(row.measured->seconds / row.predicted.getTotal(), 2) : Cell::empty();
+         return row.measured ? Cell::number(row.measured->seconds / row.getExpectedSeconds(), 2) : Cell::empty();
        }},
-      {"bound by", "bound_by", [](const Row &row) { return Cell(stringifyBound(row.predicted.getBound())); }},
+      {"bound by", "bound_by", [](const Row &row) { return Cell(stringifyBound(row.getPredicted().getBound())); }},
       addData("launched_for", [](const Row &row) { return Cell::data(makeLaunchTable(row).getObjects()); }),
       addData("schedules", [](const Row &row) { return Cell::data(makeScheduleTable(row).getObjects()); }),
       addData("functions", [](const Row &row) { return Cell::data(makeFunctionTable(row).getObjects()); }),
@@ -147,8 +150,9 @@ std::vector<Column<KernelFacts>> bench::getExplainColumns() {
 Report bench::makeExplainReport(const ExplainedProgram &program, json::Object context, llvm::StringRef device,
                                 const std::optional<CompilationTime> &compilationTime) {
   llvm::ArrayRef<KernelFacts> kernels = program.kernels;
-  std::string title = llvm::formatv("work and time of a launch, expected on {0}; {1} of the program's {2} kernels",
-                                    device, kernels.size(), program.numKernels);
+  std::string title =
+      llvm::formatv("work and time of a launch, expected on {0}; {1} of the program's {2} kernels, GEMMs and copies",
+                    device, kernels.size(), program.numKernels);
   Report report{std::move(context), {{"explain", std::move(title), getExplainColumns(), kernels}}, program.notes};
   report.tables.push_back(makeLaunchTable(kernels));
   for (Table table : {makeScheduleTable(kernels), makeFunctionTable(kernels)})
@@ -159,7 +163,10 @@ Report bench::makeExplainReport(const ExplainedProgram &program, json::Object co
     llvm::append_range(report.tables, makeCompileTables(*compilationTime));
   }
   if (kernels.size() == 1) {
-    report.listings.push_back(kernels.front().operations);
+    if (!kernels.front().operations.text.empty())
+      report.listings.push_back(kernels.front().operations);
+    if (kernels.front().kind == kGemm)
+      report.notes.emplace_back("a library runs GEMMs: their text and resources are unknown");
     llvm::append_range(report.listings, kernels.front().texts);
   } else {
     report.notes.emplace_back("the whole name of one kernel also prints its operations and its text");

@@ -14,8 +14,10 @@
 #include "cs336/Target/CUDA/CUDATarget.h"
 #include "cs336/Target/CUDA/EmitCUDA.h"
 #include "cs336/Target/Executable/FormatTypes.h"
+#include "mlir/IR/AsmState.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -39,23 +41,57 @@ static Listing printOperations(exec::KernelOp kernel) {
   return listing;
 }
 
-/// Adds the launches of all entries, and the work of one launch.
+/// Returns text that is equal for commands of one name that differ only in their layer and entry.
+static std::string getShape(exec::CommandOpInterface command) {
+  std::string shape = command.getCommandName();
+  llvm::raw_string_ostream stream(shape);
+  stream << " " << exec::stringifyCommandPhase(command.getPhase());
+  for (Type type : command->getOperandTypes())
+    stream << " " << type;
+  return shape;
+}
+
+/// Adds the launches of all entries and their work, and the IR of commands that have no kernel.
 static void addLaunches(ModuleOp module, const DeviceModel &device, llvm::StringMap<KernelFacts *> &kernels) {
+  llvm::StringSet<> printed;
   for (auto entry : module.getOps<exec::EntryOp>()) {
     exec::WorkCounter counter(entry);
-    for (auto launch : entry.getBody().getOps<exec::LaunchOp>()) {
-      KernelFacts *facts = kernels.lookup(launch.getKernel());
+    std::optional<AsmState> names;
+    for (auto command : entry.getBody().getOps<exec::CommandOpInterface>()) {
+      KernelFacts *facts = kernels.lookup(command.getCommandName());
       if (!facts)
         continue;
-      auto command = cast<exec::CommandOpInterface>(launch.getOperation());
-      facts->work = counter.measure(command);
-      format::Arithmetic arithmetic = toFormat(counter.getArithmetic(command));
-      facts->arithmetic = nameArithmetic(arithmetic);
-      facts->predicted = predictTime(device, facts->work, arithmetic);
+      facts->addWork(counter.measure(command), toFormat(counter.getArithmetic(command)), device);
       facts->addLaunch(entry.getSymName(), exec::stringifyCommandPhase(command.getPhase()),
-                       exec::getSourcePath(launch.getLoc()), exec::printLocation(launch.getLoc()));
+                       exec::getSourcePath(command->getLoc()), exec::printLocation(command->getLoc()));
+      if (isa<exec::LaunchOp>(command) || !printed.insert(getShape(command)).second)
+        continue;
+      if (!names)
+        names.emplace(entry, OpPrintingFlags().enableDebugInfo().useLocalScope());
+      llvm::raw_string_ostream stream(facts->operations.text);
+      command->print(stream, *names);
+      stream << "\n";
     }
   }
+}
+
+/// Returns kernels, and then the names of GEMMs and copies in order of first use.
+static std::vector<KernelFacts> listCommands(ModuleOp module) {
+  std::vector<KernelFacts> commands;
+  for (auto kernel : module.getOps<exec::KernelOp>()) {
+    commands.emplace_back().name = kernel.getSymName().str();
+    commands.back().operations = printOperations(kernel);
+  }
+  llvm::StringSet<> known;
+  for (auto entry : module.getOps<exec::EntryOp>())
+    for (auto command : entry.getBody().getOps<exec::CommandOpInterface>()) {
+      bool isGemm = isa<exec::GemmOp>(command);
+      if ((!isGemm && !isa<exec::CopyOp>(command)) || !known.insert(command.getCommandName()).second)
+        continue;
+      commands.emplace_back().name = command.getCommandName();
+      commands.back().kind = (isGemm ? kGemm : kCopy).str();
+    }
+  return commands;
 }
 
 /// Returns a copy of the module without the other kernels.
@@ -180,23 +216,10 @@ LogicalResult bench::explainModule(ModuleOp module, const ModuleOptions &options
   program.target = options.compile.target;
   for (auto entry : module.getOps<exec::EntryOp>())
     program.entries.push_back(entry.getSymName().str());
-  SmallVector<StringRef> names = llvm::map_to_vector(
-      module.getOps<exec::KernelOp>(), [](exec::KernelOp kernel) -> StringRef { return kernel.getSymName(); });
-  program.numKernels = names.size();
-  absl::StatusOr<std::vector<std::string>> selected = select(names);
-  if (!selected.ok()) {
-    status = selected.status();
-    return success();
-  }
-  program.kernels.resize(selected->size());
+  program.kernels = listCommands(module);
   llvm::StringMap<KernelFacts *> kernels;
-  for (auto [name, facts] : llvm::zip_equal(*selected, program.kernels)) {
-    facts.name = name;
-    kernels[name] = &facts;
-  }
-  for (auto kernel : module.getOps<exec::KernelOp>())
-    if (KernelFacts *facts = kernels.lookup(kernel.getSymName()))
-      facts->operations = printOperations(kernel);
+  if (status = selectCommands(program, select, kernels); !status.ok())
+    return success();
   addLaunches(module, *options.device, kernels);
   if (options.compile.target == Target::CUDA)
     return addTexts(module, options, kernels, program, compiled);

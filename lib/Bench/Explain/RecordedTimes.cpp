@@ -13,6 +13,8 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <set>
+
 using namespace cs336;
 using namespace cs336::bench;
 namespace json = llvm::json;
@@ -32,11 +34,35 @@ static std::string describeDifference(const json::Object &row, const json::Objec
   return "";
 }
 
-absl::StatusOr<RecordedTimes> RecordedTimes::read(llvm::StringRef path, Target target, const json::Object &settings,
-                                                  FindColumns findColumns) {
+static absl::StatusOr<ResultsFile> readResults(llvm::StringRef path, FindColumns findColumns) {
   absl::StatusOr<ResultsFile> file = readResultsFile(path, findColumns);
   if (!file.ok())
     return absl::Status(file.status().code(), absl::StrCat("--profile-json ", file.status().message()));
+  return file;
+}
+
+/// Adds the rows of a profile by name. Null, the profile of an older record, has no rows.
+absl::Status RecordedTimes::addProfile(llvm::StringRef path, const json::Array *profile,
+                                       std::map<std::string, Time> &times) {
+  for (const json::Value &value : profile ? *profile : json::Array()) {
+    const json::Object *row = value.getAsObject();
+    std::optional<llvm::StringRef> name = row ? row->getString("name") : std::nullopt;
+    std::optional<double> total = row ? row->getNumber("total_ns") : std::nullopt;
+    std::optional<int64_t> instances = row ? row->getInteger("instances") : std::nullopt;
+    if (!name || !total || !instances)
+      return makeError(path, "a row of a profile lacks 'name', 'total_ns' or 'instances'");
+    Time &time = times[name->str()];
+    time.nanoseconds += *total;
+    time.instances += *instances;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RecordedTimes> RecordedTimes::read(llvm::StringRef path, Target target, const json::Object &settings,
+                                                  FindColumns findColumns) {
+  absl::StatusOr<ResultsFile> file = readResults(path, findColumns);
+  if (!file.ok())
+    return file.status();
   std::vector<const json::Object *> profiled;
   std::optional<llvm::StringRef> failure;
   llvm::StringRef kind = target == Target::CUDA ? "cuda" : "cpu";
@@ -67,18 +93,44 @@ absl::StatusOr<RecordedTimes> RecordedTimes::read(llvm::StringRef path, Target t
   RecordedTimes recorded;
   recorded.path = path.str();
   recorded.entry = matching.front()->getString("mode").value_or("").str();
-  for (const json::Value &value : *matching.front()->getArray("profile")) {
-    const json::Object *kernel = value.getAsObject();
-    std::optional<llvm::StringRef> name = kernel ? kernel->getString("name") : std::nullopt;
-    std::optional<double> total = kernel ? kernel->getNumber("total_ns") : std::nullopt;
-    std::optional<int64_t> instances = kernel ? kernel->getInteger("instances") : std::nullopt;
-    if (!name || !total || !instances)
-      return makeError(path, "a row of a profile lacks 'name', 'total_ns' or 'instances'");
-    Time &time = recorded.times[name->str()];
-    time.nanoseconds += *total;
-    time.instances += *instances;
-  }
+  recorded.steps = matching.front()->getInteger("steps").value_or(0);
+  absl::Status status = addProfile(path, matching.front()->getArray("profile"), recorded.times);
+  status.Update(addProfile(path, matching.front()->getArray("profile_commands"), recorded.commandTimes));
+  if (!status.ok())
+    return status;
   return recorded;
+}
+
+absl::StatusOr<std::vector<std::string>> RecordedTimes::findCommands(llvm::StringRef path, llvm::StringRef kernel,
+                                                                     FindColumns findColumns) {
+  absl::StatusOr<ResultsFile> file = readResults(path, findColumns);
+  if (!file.ok())
+    return file.status();
+  std::set<std::string> names;
+  for (const ResultsDocument &document : file->documents)
+    for (const json::Object &row : document.rows) {
+      const json::Array *profile = row.getArray("profile");
+      for (const json::Value &value : profile ? *profile : json::Array()) {
+        const json::Object *one = value.getAsObject();
+        const json::Array *commands = one && one->getString("name") == kernel ? one->getArray("commands") : nullptr;
+        for (const json::Value &command : commands ? *commands : json::Array())
+          if (std::optional<llvm::StringRef> name = command.getAsString())
+            names.insert(name->str());
+      }
+    }
+  return std::vector<std::string>(names.begin(), names.end());
+}
+
+/// Sets the mean time of GEMMs or copies of one name in the profiled entry.
+void RecordedTimes::addCommand(KernelFacts &command) const {
+  int64_t launches = 0;
+  for (const LaunchGroup &group : command.launches)
+    if (group.entry == entry)
+      launches += group.count;
+  auto time = commandTimes.find(command.name);
+  if (time == commandTimes.end() || launches * steps == 0)
+    return;
+  command.measured = {time->second.nanoseconds * 1e-9 / static_cast<double>(launches * steps), launches * steps};
 }
 
 absl::Status RecordedTimes::addTo(ExplainedProgram &program) const {
@@ -87,6 +139,10 @@ absl::Status RecordedTimes::addTo(ExplainedProgram &program) const {
                      llvm::formatv("it is of another program: it measured the entry '{0}', and this program has {1}",
                                    entry, llvm::join(program.entries, ", ")));
   for (KernelFacts &kernel : program.kernels) {
+    if (kernel.kind != kKernel) {
+      addCommand(kernel);
+      continue;
+    }
     std::vector<std::string> symbols{kernel.name};
     for (const FunctionFacts &function : kernel.functions)
       if (!llvm::is_contained(symbols, function.function.symbol))

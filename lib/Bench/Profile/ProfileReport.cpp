@@ -74,7 +74,7 @@ std::string cs336::bench::describeTimeOutside(const RunProfile &profile, double 
                        milliseconds, 100 * share);
 }
 
-static std::vector<Column<RunProfile::Row>> getColumns() {
+static std::vector<Column<RunProfile::Row>> getColumns(ProfileKey key) {
   using Row = RunProfile::Row;
   auto getInteger = [](int64_t SpanSummary::*member) {
     return [member](const Row &row) { return Cell::integer(row.times.*member); };
@@ -82,16 +82,21 @@ static std::vector<Column<RunProfile::Row>> getColumns() {
   auto getNumber = [](double SpanSummary::*member) {
     return [member](const Row &row) { return Cell::number(row.times.*member, 1); };
   };
-  return {{"Time (%)", "time_percent", [](const Row &row) { return Cell::number(100 * row.times.share, 1); }},
-          {"Total Time (ns)", "total_ns", getInteger(&SpanSummary::total)},
-          {"Instances", "instances", getInteger(&SpanSummary::instances)},
-          {"Avg (ns)", "avg_ns", getNumber(&SpanSummary::average)},
-          {"Med (ns)", "med_ns", getNumber(&SpanSummary::median), Show::Wide},
-          {"Min (ns)", "min_ns", getInteger(&SpanSummary::shortest)},
-          {"Max (ns)", "max_ns", getInteger(&SpanSummary::longest)},
-          {"StdDev (ns)", "stddev_ns", getNumber(&SpanSummary::standard_deviation), Show::Wide},
-          {"Phase", "phase", [](const Row &row) { return Cell(row.phase); }},
-          {"Name", "name", [](const Row &row) { return Cell(row.name); }, Show::Text}};
+  std::vector<Column<Row>> columns{
+      {"Time (%)", "time_percent", [](const Row &row) { return Cell::number(100 * row.times.share, 1); }},
+      {"Total Time (ns)", "total_ns", getInteger(&SpanSummary::total)},
+      {"Instances", "instances", getInteger(&SpanSummary::instances)},
+      {"Avg (ns)", "avg_ns", getNumber(&SpanSummary::average)},
+      {"Med (ns)", "med_ns", getNumber(&SpanSummary::median), Show::Wide},
+      {"Min (ns)", "min_ns", getInteger(&SpanSummary::shortest)},
+      {"Max (ns)", "max_ns", getInteger(&SpanSummary::longest)},
+      {"StdDev (ns)", "stddev_ns", getNumber(&SpanSummary::standard_deviation), Show::Wide},
+      {"Phase", "phase", [](const Row &row) { return Cell(row.phase); }},
+      {"Name", "name", [](const Row &row) { return Cell(row.name); }, Show::Text}};
+  if (key == ProfileKey::Kernel)
+    columns.push_back({"Commands", "commands",
+                       [](const Row &row) { return Cell::data(llvm::json::Array(row.commands)); }, Show::Data});
+  return columns;
 }
 
 //===----------------------------------------------------------------------===//
@@ -176,7 +181,7 @@ static Table makeRangeKernelTable(std::string name, std::string title, const Run
 //===----------------------------------------------------------------------===//
 
 std::vector<ColumnHead> cs336::bench::getProfileColumns() {
-  std::vector<Column<RunProfile::Row>> columns = getColumns();
+  std::vector<Column<RunProfile::Row>> columns = getColumns(ProfileKey::Kernel);
   std::vector<ColumnHead> heads(columns.begin(), columns.end());
   for (const ColumnHead &head : getRangeKernelColumns())
     if (llvm::none_of(heads, [&](const ColumnHead &known) { return known.key == head.key; }))
@@ -189,7 +194,7 @@ Table cs336::bench::makeProfileTable(std::string name, std::string title, const 
   if (key == ProfileKey::RangeKernel)
     return makeRangeKernelTable(std::move(name), std::move(title), profile, numRows);
   std::vector<RunProfile::Row> rows = profile.getRows(key);
-  return {std::move(name), std::move(title), getColumns(), llvm::ArrayRef(rows).take_front(numRows)};
+  return {std::move(name), std::move(title), getColumns(key), llvm::ArrayRef(rows).take_front(numRows)};
 }
 
 static void appendLongest(std::vector<std::string> &notes, const char *what,

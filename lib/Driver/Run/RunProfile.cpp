@@ -10,6 +10,7 @@
 #include "cs336/runtime/CudaInfo.h"
 #include "cs336/runtime/TraceRecorder.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 
 #include "absl/strings/str_cat.h"
@@ -104,10 +105,17 @@ std::vector<RunProfile::Row> RunProfile::getRows(ProfileKey key) const {
     const runtime::TracedCommand *command = trace.FindCommand(span);
     return (command ? command->phase : "") + separator + getProfileKey(key, trace, span);
   };
+  llvm::StringMap<std::set<std::string>> commands;
+  if (key == ProfileKey::Kernel)
+    for (const runtime::TraceSpan &span : trace.spans)
+      if (const runtime::TracedCommand *command = trace.FindCommand(span))
+        commands[getPhaseAndName(span)].insert(command->name);
   std::vector<Row> rows;
   for (runtime::SpanSummary &summary : runtime::SummarizeSpans(trace, getPhaseAndName)) {
     auto [phase, name] = StringRef(summary.key).split(separator);
-    rows.push_back({phase.str(), name.str(), std::move(summary)});
+    Row row{phase.str(), name.str(), {}, commands.lookup(summary.key)};
+    row.times = std::move(summary);
+    rows.push_back(std::move(row));
   }
   return rows;
 }

@@ -20,6 +20,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace llvm {
 class MemoryBuffer;
@@ -27,8 +29,8 @@ class MemoryBuffer;
 
 namespace cs336::bench {
 
-/// The subcommand `explain`, which shows the operations of a kernel, the code that it is compiled to, and the limit of
-/// its speed.
+/// The subcommand `explain`, which shows the operations of a kernel, a GEMM or a copy, the code that it is compiled to,
+/// and the limit of its speed.
 class ExplainCommand : public Command {
 public:
   /// `model` describes the columns of its results.
@@ -51,6 +53,8 @@ private:
 
   absl::Status check();
   const DeviceModel &getDevice(Target target) const;
+  /// Returns those of the program's names that the argument selects.
+  absl::StatusOr<std::vector<std::string>> select(llvm::ArrayRef<llvm::StringRef> names) const;
   absl::StatusOr<Subject> explainFile(const CompileOptions &options);
   absl::StatusOr<Subject> explainModel(const CompileOptions &options) const;
   /// Explains the IR that `withIR` passes to a function.
@@ -72,6 +76,8 @@ private:
   ModelFlags modelFlags;
   DeviceFlag device;
   CompileFlags compile;
+  /// If the argument is the name of a kernel in the record: its commands.
+  std::vector<std::string> recordedCommands;
 };
 
 } // namespace cs336::bench

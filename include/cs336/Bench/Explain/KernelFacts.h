@@ -1,4 +1,4 @@
-//===- KernelFacts.h - Properties of a compiled kernel ----------*- C++ -*-===//
+//===- KernelFacts.h - Properties of kernels and GEMMs ----------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <optional>
 #include <set>
@@ -61,24 +62,44 @@ struct MeasuredTime {
   int64_t launches = 0;
 };
 
-/// A kernel of a program.
+/// The commands that have no kernel of the program: GEMMs, which a library runs, and copies.
+inline constexpr llvm::StringLiteral kGemm = "gemm", kCopy = "copy", kKernel = "kernel";
+
+/// A kernel of a program, or all GEMMs or copies with one name: "gemm_w13".
 struct KernelFacts {
   std::string name;
-  /// The operations of the kernel as IR with locations. For a kernel of an executable, a description of them.
-  Listing operations;
+  /// "kernel", "gemm" or "copy".
+  std::string kind = kKernel.str();
+  /// The operations of the kernel as IR with locations, or its commands, of which equal ones are left out. For a kernel
+  /// of an executable, a description of its operations; empty for other commands of an executable.
+  Listing operations{"operations", "mlir", ""};
   std::vector<LaunchGroup> launches;
   std::vector<ScheduleFacts> schedules;
   std::vector<Listing> texts;
   std::vector<FunctionFacts> functions;
-  /// The work of one launch, the arithmetic of most of its FLOPs ("bf16", or empty), and its predicted time.
-  exec::Work work;
+  /// The arithmetic of most of its FLOPs ("bf16", or empty).
   std::string arithmetic;
-  PredictedTime predicted;
   std::optional<MeasuredTime> measured;
 
   int64_t countLaunches() const;
   /// Adds a launch to the group of its operation.
   void addLaunch(llvm::StringRef entry, llvm::StringRef phase, llvm::StringRef source, llvm::StringRef location);
+  /// Adds the work of a launch, and its predicted time.
+  void addWork(const exec::Work &work, format::Arithmetic arithmetic, const DeviceModel &device);
+
+  /// Means over all launches: bytes, FLOPs, and predicted seconds. All launches of a kernel are equal; GEMMs with one
+  /// name may have different shapes.
+  double getBytes() const { return getMean(bytes); }
+  double getFlops() const { return getMean(flops); }
+  double getExpectedSeconds() const { return getMean(expectedSeconds); }
+  PredictedTime getPredicted() const;
+
+private:
+  double getMean(double sum) const;
+
+  /// Sums over all launches.
+  double bytes = 0, flops = 0, expectedSeconds = 0;
+  PredictedTime predicted;
 };
 
 /// Computes the occupancy of a function on its architecture. Requires resources.
@@ -87,13 +108,13 @@ void addOccupancy(FunctionFacts &function);
 /// Returns "bf16", "tf32": the name of an arithmetic, or "" for a command without FLOPs.
 std::string nameArithmetic(format::Arithmetic arithmetic);
 
-/// The selected kernels of a program, with their descriptions.
+/// The selected kernels and other commands of a program, with their descriptions.
 struct ExplainedProgram {
   Target target = Target::CPU;
   std::vector<KernelFacts> kernels;
   /// The names of its entries.
   std::vector<std::string> entries;
-  /// The number of kernels of the program.
+  /// The number of kernels of the program, and of names of GEMMs and copies.
   size_t numKernels = 0;
   /// Notes for the report, such as the reason for missing columns.
   std::vector<std::string> notes;
@@ -102,6 +123,10 @@ struct ExplainedProgram {
 /// Selects kernels: returns the names to explain, or an error.
 using SelectKernels =
     llvm::function_ref<absl::StatusOr<std::vector<std::string>>(llvm::ArrayRef<llvm::StringRef> names)>;
+
+/// Keeps the selected kernels and other commands of a program that lists all of them, and indexes them by name. Returns
+/// the error of the selection.
+absl::Status selectCommands(ExplainedProgram &program, SelectKernels select, llvm::StringMap<KernelFacts *> &byName);
 
 } // namespace cs336::bench
 

@@ -16,6 +16,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace cs336::bench {
 
@@ -29,7 +30,13 @@ public:
   static absl::StatusOr<RecordedTimes> read(llvm::StringRef path, Target target, const llvm::json::Object &settings,
                                             FindColumns findColumns);
 
-  /// Sets the time of each kernel to the sum of the times of its functions. Returns INVALID_ARGUMENT if the profiled
+  /// Returns the names of the commands that ran the kernel of this name in any profiled row: those of GEMMs for a
+  /// kernel of a library. Returns no names for a kernel that no row has, and the errors of `read` for the file.
+  static absl::StatusOr<std::vector<std::string>> findCommands(llvm::StringRef path, llvm::StringRef kernel,
+                                                               FindColumns findColumns);
+
+  /// Sets the time of each kernel to the sum of the times of its functions, and the time of each GEMM and copy to the
+  /// mean over the commands of its name; older records do not have the latter. Returns INVALID_ARGUMENT if the profiled
   /// step belongs to another program: if the program lacks the profiled entry, or if this entry launches a kernel that
   /// the profile lacks.
   absl::Status addTo(ExplainedProgram &program) const;
@@ -40,10 +47,17 @@ private:
     int64_t instances = 0;
   };
 
+  static absl::Status addProfile(llvm::StringRef path, const llvm::json::Array *profile,
+                                 std::map<std::string, Time> &times);
+  void addCommand(KernelFacts &command) const;
+
   std::string path;
   /// The entry that ran: "train".
   std::string entry;
-  std::map<std::string, Time> times;
+  /// The times of kernels, and of commands of the program.
+  std::map<std::string, Time> times, commandTimes;
+  /// The number of profiled steps; 0 if the record does not have it.
+  int64_t steps = 0;
 };
 
 } // namespace cs336::bench

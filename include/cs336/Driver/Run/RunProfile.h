@@ -19,6 +19,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,8 @@ struct RunProfile {
   struct Row {
     std::string phase, name;
     runtime::SpanSummary times;
+    /// The names of the commands that ran it: "gemm_w13". Only for ProfileKey::Kernel.
+    std::set<std::string> commands = {};
   };
 
   /// On the CPU: commands, one after the other. On a GPU: kernels, copies and fills as they ran in graphs, where they
