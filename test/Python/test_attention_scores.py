@@ -229,3 +229,72 @@ def test_a_mask_of_many_operations_becomes_a_table() -> None:
     fused = str(cs336.parse(chained(1, "tanh %x", masks=50000)).run_passes(FUSE))
     assert "cs336.attention" in fused
     assert re.search(r"score\(%\S+ : tensor<16x16xi1>\)", fused)
+
+
+#: Numbers that do not depend on scores, in other types than theirs.
+
+ROUNDED = """
+func.func @forward(%q: tensor<600x8xTYPE> {cs336.kind = "input", cs336.name = "q"},
+                   %k: tensor<600x8xTYPE> {cs336.kind = "input", cs336.name = "k"},
+                   %v: tensor<600x8xTYPE> {cs336.kind = "input", cs336.name = "v"})
+    -> (tensor<600x8xTYPE> {cs336.name = "y"}) {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<600x8xTYPE>, tensor<600x8xTYPE> -> tensor<600x600xTYPE>
+  %zero = cs336.constant dense<0.0> : tensor<600x600xTYPE>
+  %low = cs336.constant dense<-1.0e9> : tensor<600x600xTYPE>
+BODY
+  %x = cs336.add %s, %bias : tensor<600x600xTYPE>
+  %m0 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<600x600xTYPE> -> tensor<600xTYPE>
+  %m = cs336.broadcast %m0 dims = [0] : tensor<600xTYPE> -> tensor<600x600xTYPE>
+  %d = cs336.sub %x, %m : tensor<600x600xTYPE>
+  %e = cs336.exp %d : tensor<600x600xTYPE>
+  %z0 = cs336.reduce sum %e axes = [1] : tensor<600x600xTYPE> -> tensor<600xTYPE>
+  %z = cs336.broadcast %z0 dims = [0] : tensor<600xTYPE> -> tensor<600x600xTYPE>
+  %p = cs336.div %e, %z : tensor<600x600xTYPE>
+  %y = cs336.matmul %p, %v : tensor<600x600xTYPE>, tensor<600x8xTYPE> -> tensor<600x8xTYPE>
+  return %y : tensor<600x8xTYPE>
+}
+"""
+
+CAST_INDICES = """
+  %i0 = cs336.iota axis = 0 : tensor<600x600xi32>
+  %j0 = cs336.iota axis = 1 : tensor<600x600xi32>
+  %i = cs336.cast %i0 : tensor<600x600xi32> -> tensor<600x600xLOW>
+  %j = cs336.cast %j0 : tensor<600x600xi32> -> tensor<600x600xLOW>
+"""
+INDICES = """
+  %i = cs336.iota axis = 0 : tensor<600x600xLOW>
+  %j = cs336.iota axis = 1 : tensor<600x600xLOW>
+"""
+MASK = """
+  %mask = cs336.compare ge %i, %j : tensor<600x600xLOW>
+  %bias = cs336.select %mask, %zero, %low : tensor<600x600xTYPE>
+"""
+TENTHS = """
+  %tenth = cs336.constant dense<0.1> : tensor<600x600xLOW>
+  %a = cs336.mul %i, %tenth : tensor<600x600xLOW>
+  %b = cs336.mul %j, %tenth : tensor<600x600xLOW>
+  %difference = cs336.sub %a, %b : tensor<600x600xLOW>
+  %bound = cs336.constant dense<0.3> : tensor<600x600xLOW>
+  %mask = cs336.compare le %difference, %bound : tensor<600x600xLOW>
+  %bias = cs336.select %mask, %zero, %low : tensor<600x600xTYPE>
+"""
+BIAS = """
+  %distance = cs336.sub %j, %i : tensor<600x600xLOW>
+  %slope = cs336.constant dense<0.3> : tensor<600x600xLOW>
+  %product = cs336.mul %distance, %slope : tensor<600x600xLOW>
+  %bias = cs336.cast %product : tensor<600x600xLOW> -> tensor<600x600xTYPE>
+"""
+
+
+@pytest.mark.parametrize("body", [CAST_INDICES + MASK, INDICES + MASK, INDICES + TENTHS, CAST_INDICES + BIAS])
+@pytest.mark.parametrize(("low", "dtype"), [("bf16", "f32"), ("f16", "f32"), ("f32", "f64"), ("f64", "f32")])
+def test_rounded_numbers_are_those_of_the_program(body: str, low: str, dtype: str) -> None:
+    """Positions above 256 are rounded in bf16; tenths are rounded in every type, to different numbers."""
+    text = ROUNDED.replace("BODY", body).replace("LOW", low).replace("TYPE", dtype)
+    assert str(cs336.parse(text).run_passes(FUSE)).count("= cs336.attention ") == 1
+    rng = np.random.default_rng(0)
+    inputs = {name: rng.normal(size=(600, 8)).astype("f4" if dtype == "f32" else "f8") for name in "qkv"}
+    fused, plain = (
+        open_session(compile_program(text, fusion=fusion)).run("forward", inputs)["y"] for fusion in ("flash", "none")
+    )
+    assert_close(fused, plain, 2e-5 if dtype == "f32" else 1e-13, "y")

@@ -91,16 +91,7 @@ private:
 };
 } // namespace
 
-static std::optional<double> getConstant(Value value) {
-  SplatElementsAttr splat;
-  if (!matchPattern(value, m_Constant(&splat)))
-    return std::nullopt;
-  if (isa<FloatType>(splat.getElementType()))
-    return splat.getSplatValue<APFloat>().convertToDouble();
-  return static_cast<double>(splat.getSplatValue<APInt>().getSExtValue());
-}
-
-static bool isMinusInfinity(Value value) { return getConstant(value) == -std::numeric_limits<double>::infinity(); }
+static bool isMinusInfinity(Value value) { return getConstantNumber(value) == -std::numeric_limits<double>::infinity(); }
 
 //===----------------------------------------------------------------------===//
 // Numbers
@@ -111,7 +102,7 @@ std::optional<LinearIndex> Evaluator::getNumber(Value value) const {
     return LinearIndex{1, 0, 0};
   if (value == function->getArgument(score::kKey))
     return LinearIndex{0, 1, 0};
-  if (std::optional<double> constant = getConstant(value); constant && std::isfinite(*constant))
+  if (std::optional<double> constant = getConstantNumber(value); constant && std::isfinite(*constant))
     return LinearIndex{0, 0, *constant};
   auto found = numbers.find(value);
   return found == numbers.end() ? std::nullopt : std::optional(found->second);
@@ -120,26 +111,7 @@ std::optional<LinearIndex> Evaluator::getNumber(Value value) const {
 std::optional<LinearIndex> Evaluator::inferNumber(Operation *op) const {
   if (auto choice = choices.find(op); choice != choices.end() && !isa<CompareOp>(op))
     return getNumber(op->getOperand(choice->second ? 0 : 1));
-  if (!isa<CastOp, NegOp, AddOp, SubOp, MulOp>(op))
-    return std::nullopt;
-  std::optional<LinearIndex> x = getNumber(op->getOperand(0));
-  if (!x)
-    return std::nullopt;
-  if (isa<CastOp>(op))
-    return tensorType(op->getOperand(0)).getElementType().isInteger(1) ? std::nullopt : x;
-  if (isa<NegOp>(op))
-    return -1 * *x;
-  std::optional<LinearIndex> y = getNumber(op->getOperand(1));
-  if (!y)
-    return std::nullopt;
-  if (isa<AddOp>(op))
-    return *x + *y;
-  if (isa<SubOp>(op))
-    return *x - *y;
-  auto isConstant = [](const LinearIndex &number) { return number.query == 0 && number.key == 0; };
-  if (isConstant(*x))
-    return x->constant * *y;
-  return isConstant(*y) ? std::optional(y->constant * *x) : std::nullopt;
+  return inferLinearIndex(op, [&](Value operand) { return getNumber(operand); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -147,7 +119,7 @@ std::optional<LinearIndex> Evaluator::inferNumber(Operation *op) const {
 //===----------------------------------------------------------------------===//
 
 Truth Evaluator::getTruth(Value value) const {
-  if (std::optional<double> constant = getConstant(value))
+  if (std::optional<double> constant = getConstantNumber(value))
     return *constant != 0;
   auto found = truths.find(value);
   return found == truths.end() ? Truth() : Truth(found->second);
@@ -186,7 +158,7 @@ bool Evaluator::isHidden(Value value) const { return isMinusInfinity(value) || h
 
 bool Evaluator::inferHidden(Operation *op) const {
   auto isPositive = [](Value factor) {
-    std::optional<double> constant = getConstant(factor);
+    std::optional<double> constant = getConstantNumber(factor);
     return constant && *constant > 0 && std::isfinite(*constant);
   };
   return llvm::TypeSwitch<Operation *, bool>(op)

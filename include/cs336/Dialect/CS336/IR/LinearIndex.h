@@ -9,6 +9,7 @@
 #define CS336_DIALECT_CS336_IR_LINEARINDEX_H
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <optional>
 
@@ -40,6 +41,14 @@ inline LinearIndex operator+(const LinearIndex &x, const LinearIndex &y) {
   return {x.query + y.query, x.key + y.key, x.constant + y.constant};
 }
 inline LinearIndex operator-(const LinearIndex &x, const LinearIndex &y) { return x + -1 * y; }
+
+/// Returns the number of a constant whose elements are equal.
+std::optional<double> getConstantNumber(mlir::Value value);
+
+/// Returns the result of an operation of a score function, with the numbers that `getNumber` returns for its operands.
+/// Returns nullopt if an operand is unknown, or the result is not linear in the indices.
+std::optional<LinearIndex> inferLinearIndex(mlir::Operation *op,
+                                            llvm::function_ref<std::optional<LinearIndex>(mlir::Value)> getNumber);
 
 /// Returns the result of the comparison of two numbers with this difference.
 bool holds(Predicate predicate, double difference);

@@ -26,14 +26,12 @@ static int64_t product(ArrayRef<int64_t> sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<int64_t>());
 }
 
-static FloatType getScoreType(Value scores) {
-  Type element = tensorType(scores).getElementType();
-  return element.isF64() ? cast<FloatType>(element) : Float32Type::get(element.getContext());
-}
+static FloatType getScoreType(Value scores) { return cast<FloatType>(tensorType(scores).getElementType()); }
 
 ScoreMover::ScoreMover(const AttentionMatch &match, size_t numBatchAxes, OpBuilder &outer)
     : match(match), numBatchAxes(static_cast<int64_t>(numBatchAxes)), outer(outer), inner(outer.getContext()),
-      loc(match.values->getLoc()), shape(shapeOf(match.functionResult)), compute(getScoreType(match.functionResult)) {}
+      loc(match.values->getLoc()), shape(shapeOf(match.functionResult)), scoreType(getScoreType(match.functionResult)),
+      compute(scoreType.isF64() ? scoreType : Float32Type::get(outer.getContext())) {}
 
 SmallVector<Value> ScoreMover::build(Region &region) {
   function = &createScoreFunction(region, compute, {}, loc);
@@ -237,7 +235,7 @@ Value ScoreMover::copy(Value value, const Axes &axes) {
   if (isOfScores)
     if (Value masked = copyMask(op, axes))
       return masked;
-  return copyScalar(op, axes);
+  return isOfScores ? copyOperation(op, axes) : copyScalar(op, axes);
 }
 
 Value ScoreMover::copyConstant(Value value) {
@@ -250,6 +248,8 @@ Value ScoreMover::copyConstant(Value value) {
   bool losesInfo;
   APFloat number = splat.getSplatValue<APFloat>();
   number.convert(compute.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+  if (losesInfo)
+    return {};
   return ConstantOp::create(inner, loc, type, cast<ElementsAttr>(DenseElementsAttr::get(type, number)));
 }
 
@@ -259,7 +259,16 @@ Value ScoreMover::copyIota(IotaOp op, const Axes &axes) {
   if (!axis)
     return ConstantOp::create(inner, loc, type, 0.0);
   Value index = getIndex(*axis);
-  return index ? convert(index, type.getElementType()) : Value();
+  if (!index)
+    return {};
+  Value number = convert(index, type.getElementType());
+  Type element = tensorType(op).getElementType();
+  if (!isa<FloatType>(element) || element == compute || isExact(op, number))
+    return number;
+  if (element != scoreType)
+    return {};
+  unrounded.insert(number);
+  return number;
 }
 
 /// Copies a mask whose visible keys are known as two comparisons of the distance between query and key.
@@ -315,8 +324,71 @@ Value ScoreMover::copyEmbedding(EmbeddingOp op, const Axes &axes) {
   return readElement(op.getTable(), {row, column});
 }
 
-/// Copies an element-wise operation, or the formula of an activation. Numbers are computed in the type of scores.
+//===----------------------------------------------------------------------===//
+// Rounding
+//===----------------------------------------------------------------------===//
+
+std::optional<LinearIndex> ScoreMover::inferNumber(Value copied) {
+  if (copied == function->getArgument(score::kQuery))
+    return LinearIndex{1, 0, 0};
+  if (copied == function->getArgument(score::kKey))
+    return LinearIndex{0, 1, 0};
+  if (std::optional<double> constant = getConstantNumber(copied))
+    return LinearIndex{0, 0, *constant};
+  Operation *op = copied.getDefiningOp();
+  return op ? inferLinearIndex(op, [&](Value operand) { return getNumber(operand); }) : std::nullopt;
+}
+
+std::optional<LinearIndex> ScoreMover::getNumber(Value copied) {
+  auto known = numbers.find(copied);
+  if (known != numbers.end())
+    return known->second;
+  std::optional<LinearIndex> number = inferNumber(copied);
+  if (number && !number->isExact(shape[shape.size() - 2], shape.back(), tensorType(copied).getElementType()))
+    number.reset();
+  numbers[copied] = number;
+  return number;
+}
+
+bool ScoreMover::isExact(Value value, Value copied) {
+  std::optional<LinearIndex> number = getNumber(copied);
+  return number && number->isExact(shape[shape.size() - 2], shape.back(), tensorType(value).getElementType());
+}
+
+/// Returns whether the element type of a value has numbers that `type` lacks.
+static bool isWider(Value value, Type type) {
+  auto element = dyn_cast<FloatType>(tensorType(value).getElementType());
+  return element && element.getFPMantissaWidth() > cast<FloatType>(type).getFPMantissaWidth();
+}
+
+/// Returns whether the result is an operand or its negative, for operands of every type.
+static bool isNeverRounded(Operation *op) { return isa<SelectOp, MinOp, MaxOp, NegOp>(op); }
+
+/// Copies an operation on values that do not depend on scores. As for scores, the program's roundings to the type of
+/// scores may be left out in sums that are added to a score. Other results that depend on a rounding are tables:
+/// comparisons, whose results would differ by more than a rounding, and numbers of other types.
 Value ScoreMover::copyScalar(Operation *op, const Axes &axes) {
+  for (Value operand : op->getOperands())
+    if (isWider(operand, compute) && !isExact(operand, move(operand, axes)))
+      return {};
+  Value result = op->getResult(0), copied = copyOperation(op, axes);
+  if (!copied)
+    return {};
+  Type type = tensorType(result).getElementType();
+  bool isRounded = isa<FloatType>(type) && type != compute && (!isNeverRounded(op) || isWider(result, compute)) &&
+                   !isExact(result, copied);
+  for (Value operand : op->getOperands())
+    isRounded |= unrounded.contains(move(operand, axes));
+  if (!isRounded)
+    return copied;
+  if (type != scoreType)
+    return {};
+  unrounded.insert(copied);
+  return copied;
+}
+
+/// Copies an element-wise operation, or the formula of an activation. Numbers are computed in the type of scores.
+Value ScoreMover::copyOperation(Operation *op, const Axes &axes) {
   Type result = tensorType(op->getResult(0)).getElementType();
   if (auto cast = dyn_cast<CastOp>(op)) {
     Type from = tensorType(cast.getOperand()).getElementType();

@@ -9,6 +9,7 @@
 #define CS336_LIB_DIALECT_CS336_TRANSFORMS_RECOGNITION_SCOREMOVER_H
 
 #include "AttentionMatcher.h"
+#include "cs336/Dialect/CS336/IR/LinearIndex.h"
 
 #include <map>
 
@@ -16,8 +17,8 @@ namespace cs336 {
 
 /// Builds the score function of a match: copies the computation of the scores, on tensors of [..., queries, keys], to
 /// one of a single score. Indices are computed again from the place of the score. Other values that do not depend on
-/// scores become tables: those that something else than element-wise operations computes, and numbers that do not
-/// depend on both query and key.
+/// scores become tables: those that something else than element-wise operations computes, numbers that do not depend on
+/// both query and key, and what would change if it were computed without the program's roundings.
 class ScoreMover {
 public:
   /// Builds layout operations on tables with `outer`. The first `numBatchAxes` leading axes of scores are batch axes,
@@ -39,6 +40,13 @@ private:
   mlir::Value copyIota(IotaOp op, const Axes &axes);
   mlir::Value copyEmbedding(EmbeddingOp op, const Axes &axes);
   mlir::Value copyScalar(mlir::Operation *op, const Axes &axes);
+  mlir::Value copyOperation(mlir::Operation *op, const Axes &axes);
+
+  /// Returns the number that a value of the function is, if arithmetic in its type gives it without rounding.
+  std::optional<LinearIndex> getNumber(mlir::Value copied);
+  std::optional<LinearIndex> inferNumber(mlir::Value copied);
+  /// Returns whether `copied` is an integer that both the element type of the program's value and that of scores have.
+  bool isExact(mlir::Value value, mlir::Value copied);
 
   /// Returns a value of the function that is the element of `tensor`, which becomes a table.
   mlir::Value readTable(mlir::Value tensor, Axes axes);
@@ -58,10 +66,14 @@ private:
   mlir::OpBuilder &outer, inner;
   mlir::Location loc;
   llvm::SmallVector<int64_t> shape;
-  mlir::FloatType compute;
+  /// The element type of scores in the program, and in the function, where a narrow type is float32.
+  mlir::FloatType scoreType, compute;
   mlir::Block *function = nullptr;
   llvm::SmallVector<mlir::Value> tables;
   std::map<std::pair<void *, std::vector<int64_t>>, mlir::Value> moved;
+  llvm::DenseMap<mlir::Value, std::optional<LinearIndex>> numbers;
+  /// Values of the function that the program rounds to the type of scores, and the function does not.
+  llvm::DenseSet<mlir::Value> unrounded;
   /// The number of operations from the result to the one that is copied. What lies deeper, and cannot depend on scores,
   /// is a table.
   size_t depth = 0;

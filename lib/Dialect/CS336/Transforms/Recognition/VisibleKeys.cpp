@@ -84,10 +84,8 @@ std::optional<LinearIndex> MaskReader::readNumber(Value value, const Axes &axes)
         return std::nullopt;
       (axes[axis] == Axis::Query ? number->query : number->key) = 1;
     }
-  } else if (SplatElementsAttr splat; matchPattern(value, m_Constant(&splat))) {
-    number.emplace();
-    number->constant = isa<FloatType>(element) ? splat.getSplatValue<APFloat>().convertToDouble()
-                                               : static_cast<double>(splat.getSplatValue<APInt>().getSExtValue());
+  } else if (std::optional<double> constant = getConstantNumber(value)) {
+    number = LinearIndex{0, 0, *constant};
   } else if (isa_and_present<BroadcastOp, TransposeOp, ReshapeOp>(op)) {
     std::optional<Axes> operandAxes = getOperandAxes<Axis>(op, axes, Axis::Other);
     return operandAxes ? readNumber(op->getOperand(0), *operandAxes) : std::nullopt;

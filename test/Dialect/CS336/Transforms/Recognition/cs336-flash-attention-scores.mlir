@@ -642,3 +642,79 @@ func.func @activations(%q: tensor<4x8xbf16>, %k: tensor<4x8xbf16>, %v: tensor<4x
   %o = cs336.matmul %p, %v : tensor<4x4xbf16>, tensor<4x8xbf16> -> tensor<4x8xbf16> loc("values")
   return %o : tensor<4x8xbf16>
 }
+
+// -----
+
+// Positions below 257 are numbers of bf16. The mask needs no table: it is causal.
+// CHECK-LABEL: func.func @exact_positions(
+// CHECK: cs336.attention {{.*}} {causal
+// CHECK-NOT: score(
+func.func @exact_positions(%q: tensor<256x8xf32>, %k: tensor<256x8xf32>, %v: tensor<256x8xf32>) -> tensor<256x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<256x8xf32>, tensor<256x8xf32> -> tensor<256x256xf32>
+  %i = cs336.iota axis = 0 : tensor<256x256xbf16>
+  %j = cs336.iota axis = 1 : tensor<256x256xbf16>
+  %mask = cs336.compare ge %i, %j : tensor<256x256xbf16>
+  %p = cs336.softmax %s mask %mask : tensor<256x256xf32>, tensor<256x256xi1>
+  %o = cs336.matmul %p, %v : tensor<256x256xf32>, tensor<256x8xf32> -> tensor<256x8xf32>
+  return %o : tensor<256x8xf32>
+}
+
+// -----
+
+// Others are rounded: 257 is 256. The attention reads the rounded ones.
+// CHECK-LABEL: func.func @rounded_positions(
+// CHECK-DAG: %[[I:.*]] = cs336.iota axis = 0 : tensor<300x300xbf16>
+// CHECK-DAG: %[[J:.*]] = cs336.iota axis = 1 : tensor<300x300xbf16>
+// CHECK: cs336.attention {{.*}}score(%[[I]], %[[J]] : tensor<300x300xbf16>, tensor<300x300xbf16>)
+func.func @rounded_positions(%q: tensor<300x8xf32>, %k: tensor<300x8xf32>, %v: tensor<300x8xf32>) -> tensor<300x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<300x8xf32>, tensor<300x8xf32> -> tensor<300x300xf32>
+  %i = cs336.iota axis = 0 : tensor<300x300xbf16>
+  %j = cs336.iota axis = 1 : tensor<300x300xbf16>
+  %mask = cs336.compare ge %i, %j : tensor<300x300xbf16>
+  %p = cs336.softmax %s mask %mask : tensor<300x300xf32>, tensor<300x300xi1>
+  %o = cs336.matmul %p, %v : tensor<300x300xf32>, tensor<300x8xf32> -> tensor<300x8xf32>
+  return %o : tensor<300x8xf32>
+}
+
+// -----
+
+// A bias that is computed in bf16 is a table, also if it depends on the distance alone.
+// CHECK-LABEL: func.func @rounded_bias(
+// CHECK: %[[BIAS:.*]] = cs336.mul %{{.*}} : tensor<8x8xbf16>
+// CHECK: cs336.attention {{.*}}score(%[[BIAS]] : tensor<8x8xbf16>)
+func.func @rounded_bias(%q: tensor<8x8xf32>, %k: tensor<8x8xf32>, %v: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+  %i = cs336.iota axis = 0 : tensor<8x8xbf16>
+  %j = cs336.iota axis = 1 : tensor<8x8xbf16>
+  %distance = cs336.sub %j, %i : tensor<8x8xbf16>
+  %slope = cs336.constant dense<3.007810e-01> : tensor<8x8xbf16>
+  %product = cs336.mul %distance, %slope : tensor<8x8xbf16>
+  %bias = cs336.cast %product : tensor<8x8xbf16> -> tensor<8x8xf32>
+  %x = cs336.add %s, %bias : tensor<8x8xf32>
+  %p = cs336.softmax %x : tensor<8x8xf32>
+  %o = cs336.matmul %p, %v : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+  return %o : tensor<8x8xf32>
+}
+
+// -----
+
+// In a program in bf16, the bias is computed in the type of the function. A mask of rounded positions is a table.
+// CHECK-LABEL: func.func @program_in_bf16(
+// CHECK: %[[MASK:.*]] = cs336.compare lt {{.*}} : tensor<300x300xbf16>
+// CHECK: cs336.attention {{.*}}score(%[[MASK]] : tensor<300x300xi1>)
+// CHECK: cs336.mul %{{.*}}, %{{.*}} : tensor<f32>
+// CHECK: cs336.element %{{.*}}[%{{.*}}, %{{.*}}] : tensor<300x300xi1>
+func.func @program_in_bf16(%q: tensor<300x8xbf16>, %k: tensor<300x8xbf16>, %v: tensor<300x8xbf16>) -> tensor<300x8xbf16> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<300x8xbf16>, tensor<300x8xbf16> -> tensor<300x300xbf16>
+  %i = cs336.iota axis = 0 : tensor<300x300xbf16>
+  %j = cs336.iota axis = 1 : tensor<300x300xbf16>
+  %distance = cs336.sub %j, %i : tensor<300x300xbf16>
+  %slope = cs336.constant dense<3.007810e-01> : tensor<300x300xbf16>
+  %bias = cs336.mul %distance, %slope : tensor<300x300xbf16>
+  %x = cs336.add %s, %bias : tensor<300x300xbf16>
+  %limit = cs336.constant dense<6.400000e+01> : tensor<300x300xbf16>
+  %mask = cs336.compare lt %distance, %limit : tensor<300x300xbf16>
+  %p = cs336.softmax %x mask %mask : tensor<300x300xbf16>, tensor<300x300xi1>
+  %o = cs336.matmul %p, %v : tensor<300x300xbf16>, tensor<300x8xbf16> -> tensor<300x8xbf16>
+  return %o : tensor<300x8xbf16>
+}
