@@ -209,8 +209,19 @@ static ScheduledPart selectSchedule(ArrayRef<std::unique_ptr<KernelSchedule>> sc
   return {};
 }
 
+std::string KernelEmitter::whyUnknown(const ScheduleSelection &selection) const {
+  auto names = llvm::map_to_vector(
+      llvm::concat<const std::unique_ptr<KernelSchedule>>(ofOperations, wholeKernelSchedules, schedules),
+      [](const std::unique_ptr<KernelSchedule> &schedule) { return schedule->getName(); });
+  for (const SelectedSchedule &selected : selection)
+    if (!llvm::is_contained(names, selected.name))
+      return "selects schedule '" + selected.name + "', which does not exist; there are " + llvm::join(names, ", ");
+  return "";
+}
+
 SmallVector<ScheduledPart> KernelEmitter::selectParts(const DeviceKernel &kernel, const ScheduleSelection &selection,
                                                       std::string &whyNot) const {
+  whyNot = whyUnknown(selection);
   SmallVector<ScheduledPart> parts;
   for (ArrayRef<std::unique_ptr<KernelSchedule>> whole : {ArrayRef(ofOperations), ArrayRef(wholeKernelSchedules)}) {
     if (selection.size() != 1 || !whyNot.empty())
@@ -225,22 +236,18 @@ SmallVector<ScheduledPart> KernelEmitter::selectParts(const DeviceKernel &kernel
     return {};
   SmallVector<DeviceKernel> split = splitByShape(kernel);
   if (split.size() != selection.size()) {
-    whyNot = "selects " + std::to_string(selection.size()) + " schedules for its " + std::to_string(split.size()) +
-             " parts, or one that does not exist";
+    whyNot = "has " + std::to_string(split.size()) + (split.size() == 1 ? " part" : " parts") +
+             ", but 'exec.schedules' lists " + std::to_string(selection.size()) +
+             " schedules: list one for each part";
     return {};
   }
   for (auto [part, selected] : llvm::zip_equal(split, selection)) {
     parts.push_back(selectSchedule(schedules, part, selected, whyNot));
     if (parts.back().kernel)
       continue;
-    if (whyNot.empty()) {
-      auto getName = [](const std::unique_ptr<KernelSchedule> &schedule) { return schedule->getName(); };
-      whyNot = "selects schedule '" + selected.name + "', which does not exist; there are " +
-               llvm::join(llvm::map_range(llvm::concat<const std::unique_ptr<KernelSchedule>>(
-                                              ofOperations, wholeKernelSchedules, schedules),
-                                          getName),
-                          ", ");
-    }
+    if (whyNot.empty())
+      whyNot = "selects schedule '" + selected.name + "' for one of its " + std::to_string(split.size()) +
+               " parts, but this schedule computes all parts of a kernel: list it once, alone";
     return {};
   }
   return parts;

@@ -84,6 +84,8 @@ private:
   mlir::FailureOr<llvm::SmallVector<ScheduledPart>> scheduleParts(const DeviceKernel &kernel,
                                                                   std::string &whyNot) const;
   llvm::SmallVector<ScheduledPart> chooseParts(const DeviceKernel &kernel, std::string &whyNot) const;
+  /// Returns a reason if a selected schedule does not exist, or "".
+  std::string whyUnknown(const ScheduleSelection &selection) const;
   /// Returns nothing, with the reason in `whyNot`, if the kernel cannot have these schedules.
   llvm::SmallVector<ScheduledPart> selectParts(const DeviceKernel &kernel, const ScheduleSelection &selection,
                                                std::string &whyNot) const;

@@ -43,6 +43,10 @@ FailureOr<std::optional<ScheduleSelection>> cs336::cuda::readSelection(exec::Ker
   auto targets = dyn_cast<DictionaryAttr>(attribute);
   if (!targets)
     return fail(attribute);
+  for (NamedAttribute each : targets)
+    if (StringRef name = each.getName(); name != portableTarget.name && !isArchitectureName(name))
+      return emitError(kernel.getLoc()) << "kernel '" << kernel.getSymName() << "' has '" << schedulesAttr << "' for '"
+                                        << name << "', which is not an architecture: names are as in sm_80 and sm_90a";
   Attribute selected = targets.get(target.name);
   if (!selected)
     return std::optional<ScheduleSelection>();

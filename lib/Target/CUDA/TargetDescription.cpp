@@ -9,6 +9,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -39,9 +40,17 @@ const TargetDescription &cs336::cuda::getTarget(StringRef architecture) {
   return found == std::end(targets) ? portableTarget : *found;
 }
 
+bool cs336::cuda::isArchitectureName(StringRef name) {
+  constexpr unsigned least = 80;
+  unsigned number;
+  if (!name.consume_front("sm_") || name.consumeInteger(10, number))
+    return false;
+  return number >= least && (name.empty() || name == "a" || name == "f");
+}
+
 void cs336::cuda::setArchitectures(ModuleOp module, ArrayRef<std::string> architectures) {
-  auto names = llvm::map_to_vector(architectures, [](const std::string &name) { return StringRef(name); });
-  module->setAttr(architecturesAttr, Builder(module.getContext()).getStrArrayAttr(names));
+  llvm::SmallSetVector<StringRef, 4> names(architectures.begin(), architectures.end());
+  module->setAttr(architecturesAttr, Builder(module.getContext()).getStrArrayAttr(names.getArrayRef()));
 }
 
 FailureOr<std::vector<std::string>> cs336::cuda::getArchitectures(ModuleOp module) {
@@ -51,9 +60,13 @@ FailureOr<std::vector<std::string>> cs336::cuda::getArchitectures(ModuleOp modul
     return architectures;
   auto names = dyn_cast<ArrayAttr>(attribute);
   if (!names || !llvm::all_of(names, llvm::IsaPred<StringAttr>))
-    return module.emitError() << "'" << architecturesAttr << "' is " << attribute
-                              << ", must be an array of names such as [\"sm_80\", \"sm_90a\"]";
-  for (auto name : names.getAsRange<StringAttr>())
+    return emitError(module.getLoc()) << "'" << architecturesAttr << "' is " << attribute
+                                      << ", must be an array of names such as [\"sm_80\", \"sm_90a\"]";
+  for (auto name : names.getAsRange<StringAttr>()) {
+    if (!isArchitectureName(name.getValue()))
+      return emitError(module.getLoc()) << "unknown architecture '" << name.getValue() << "' in '" << architecturesAttr
+                                        << "': names are as in sm_80 and sm_90a, from sm_80 on";
     architectures.push_back(name.getValue().str());
+  }
   return architectures;
 }

@@ -71,9 +71,12 @@ std::string WarpgroupTiles::whyIllegal(bool hasDerivatives, const TargetDescript
       stage == AttentionStage::BackwardQueries ? llvm::alignTo(4 * (96 / (sizes.headDim / 8)), step) : step;
   if (streamedRows < leastRows || streamedRows > mostRows || streamedRows % step != 0)
     return "tile must be a multiple of 16 from " + std::to_string(leastRows) + " to " + std::to_string(mostRows);
-  for (int64_t count : {stages, stage == AttentionStage::BackwardQueries ? valueStages : stages})
-    if (count < leastStages || count > mostStages)
-      return "stages must be from " + std::to_string(leastStages) + " to " + std::to_string(mostStages);
+  auto isOutside = [=](int64_t count) { return count < leastStages || count > mostStages; };
+  std::string range = " must be from " + std::to_string(leastStages) + " to " + std::to_string(mostStages);
+  if (isOutside(stages))
+    return "stages" + range;
+  if (stage == AttentionStage::BackwardQueries && isOutside(valueStages))
+    return "value_stages" + range;
   if (overlapsTiles && hasDerivatives)
     return "derivatives take the registers with which tiles would overlap";
   return whyTooLarge(countSums(hasDerivatives), getRegisters(), getSharedBytes(), target);

@@ -44,6 +44,16 @@
 // RUN: sed 's/sm_80 = \[{schedule = "pointwise"}\]/sm_80 = "pointwise"/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=FORM
 // FORM: error: kernel 'neg' has 'exec.schedules' "pointwise", which is not of the form {sm_80 = [{schedule = "rows"}]}
 
+// Names of architectures. Schedules for others than those of the module are kept.
+// RUN: not cs336-opt --cuda-select-schedules=arch=sm_42 %s 2>&1 | FileCheck %s --check-prefix=ARCH
+// ARCH: error: unknown architecture 'sm_42' in 'exec.architectures': names are as in sm_80 and sm_90a, from sm_80 on
+// RUN: not cs336-opt --cuda-select-schedules=arch=compute_90a %s 2>&1 | FileCheck %s --check-prefix=VIRTUAL
+// VIRTUAL: error: unknown architecture 'compute_90a'
+// RUN: cs336-opt --cuda-select-schedules=arch=sm_90a,sm_90a %s | FileCheck %s --check-prefix=ONCE
+// ONCE: exec.architectures = ["sm_90a"]
+// RUN: sed 's/sm_80 = \[{schedule = "pointwise"/sm_91z = [{schedule = "pointwise"/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=KEY
+// KEY: error: kernel 'neg' has 'exec.schedules' for 'sm_91z', which is not an architecture
+
 // CHECK: exec.kernel @attend
 // CHECK-SAME: exec.schedules = {sm_80 = [{forward = {keep_left = true, rows = 64 : i64, slices = 1 : i64, stages = 2 : i64, tile = 64 : i64, warps = 4 : i64}, schedule = "attention"}]}
 exec.kernel @attend(%q: tensor<4x256x12x64xbf16>, %k: tensor<4x256x12x64xbf16>, %v: tensor<4x256x12x64xbf16>)

@@ -42,6 +42,15 @@
 // REDEFINE: %{change} = /@brief/s/passes = 2 : i64, /passes = 2 : i64, sums = {}, /
 // RUN: %{refuse} --check-prefix=OTHER
 // OTHER: error: kernel 'brief' {{.*}}: sums is not one of its parameters, which are passes, queries, keys{{$}}
+// REDEFINE: %{change} = /@brief/s/value_stages = [0-9]/value_stages = 1/
+// RUN: %{refuse} --check-prefix=VALUES
+// VALUES: error: kernel 'brief' {{.*}}: value_stages must be from 2 to 8{{$}}
+// REDEFINE: %{change} = /@brief/s/"warpgroup_attention"/"foo"/
+// RUN: %{refuse} --check-prefix=UNKNOWN
+// UNKNOWN: error: kernel 'brief' selects schedule 'foo', which does not exist; there are warpgroup_attention, attention,
+// REDEFINE: %{change} = /@brief/s/\[{\([^]]*\)}\]/[{\1}, {\1}]/
+// RUN: %{refuse} --check-prefix=COUNT
+// COUNT: error: kernel 'brief' has 1 part, but 'exec.schedules' lists 2 schedules: list one for each part{{$}}
 // REDEFINE: %{change} = /@brief/s/overlap = true/overlap = 1/
 // RUN: %{refuse} --check-prefix=BOOLEAN
 // BOOLEAN: error: kernel 'brief' {{.*}}: overlap must be true or false{{$}}

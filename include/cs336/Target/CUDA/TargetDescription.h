@@ -46,11 +46,16 @@ inline constexpr TargetDescription portableTarget{"portable", 132, 99 * 1024, 64
 /// Returns the description of an architecture, such as "sm_90a", or `portableTarget` if it is not in the table.
 const TargetDescription &getTarget(llvm::StringRef architecture);
 
-/// Sets the architectures that the module's kernels are compiled for, as the attribute `exec.architectures`.
+/// Returns whether the name is that of an architecture from 8.0 on: "sm_80", "sm_90a", "sm_120f". The table may lack
+/// it.
+bool isArchitectureName(llvm::StringRef name);
+
+/// Sets the architectures that the module's kernels are compiled for, as the attribute `exec.architectures`. Repeated
+/// names count once.
 void setArchitectures(mlir::ModuleOp module, llvm::ArrayRef<std::string> architectures);
 
 /// Returns the architectures of the module; none if it has no such attribute, which stands for `portableTarget`. Fails
-/// with a diagnostic if the attribute is not an array of names.
+/// with a diagnostic if the attribute is not an array of names of architectures.
 mlir::FailureOr<std::vector<std::string>> getArchitectures(mlir::ModuleOp module);
 
 } // namespace cs336::cuda
