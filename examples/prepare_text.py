@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,13 +31,16 @@ TOKEN_TYPE = np.dtype("<u2")
 LARGEST_VOCABULARY = 1 << 16
 BLOCK_CHARACTERS = 1 << 14
 END_OF_TEXT = "<|endoftext|>"
+# Bytes that are not UTF-8, as the codec "surrogateescape" decodes them, and the character that replaces each.
+INVALID_BYTES = re.compile("[\udc80-\udcff]")
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def read_blocks(path: Path) -> Iterator[str]:
-    """Yield the text in pieces of whole lines, each of about `BLOCK_CHARACTERS`."""
+    """Yield the text in pieces of whole lines, each of about `BLOCK_CHARACTERS`, with `INVALID_BYTES`."""
     lines: list[str] = []
     size = 0
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+    with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
         for line in file:
             lines.append(line)
             size += len(line)
@@ -49,6 +54,8 @@ def read_blocks(path: Path) -> Iterator[str]:
 def split_blocks(path: Path, held_out: float) -> tuple[list[str], list[str]]:
     """Return training and held-out blocks. Every 1/held_out-th block is held out.
 
+    Bytes that are not UTF-8 are replaced, and a warning has their number.
+
     Raises
     ------
     ValueError
@@ -56,12 +63,24 @@ def split_blocks(path: Path, held_out: float) -> tuple[list[str], list[str]]:
     """
     training: list[str] = []
     held: list[str] = []
+    invalid = 0
     for index, block in enumerate(read_blocks(path)):
         is_held = int((index + 1) * held_out) > int(index * held_out)
-        (held if is_held else training).append(block)
+        valid, count = INVALID_BYTES.subn(REPLACEMENT, block)
+        (held if is_held else training).append(valid)
+        invalid += count
     if not training or not held:
+        needed = max(2, math.ceil(1 / held_out))
         raise ValueError(
-            f"{path}: the text is too short to hold {held_out:.0%} out of it in blocks of {BLOCK_CHARACTERS} characters"
+            f"{path}: the text is too short: it has {len(training) + len(held)} of the {needed} blocks of whole lines "
+            f"that --held-out {held_out:g} requires (about {needed * BLOCK_CHARACTERS} characters): pass a longer text "
+            "or a larger --held-out"
+        )
+    if invalid:
+        print(
+            f"prepare_text: warning: {path}: {invalid} bytes are not UTF-8, each is replaced by U+FFFD: convert the "
+            "file to UTF-8 to keep its characters",
+            file=sys.stderr,
         )
     return training, held
 
@@ -94,9 +113,18 @@ def entropy(tokens: np.ndarray, vocab_size: int) -> float:
     return float(-np.sum(p * np.log(p)))
 
 
+def make_folder(path: Path) -> None:
+    """Make the folder of the results, unless it exists."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(f"--out: cannot make the folder '{path}': {error.strerror}: pass another folder") from error
+
+
 def prepare(text: Path, out: Path, vocab_size: int, held_out: float) -> dict[str, float]:
     """Write the four files of the module's description. Return the contents of `meta.json`."""
     training, held = split_blocks(text, held_out)
+    make_folder(out)
     print(f"training a tokenizer of {vocab_size} tokens on {len(training)} blocks of {text}", flush=True)
     tokenizer = train_tokenizer(training, vocab_size)
     train_tokens, held_tokens = encode(tokenizer, training), encode(tokenizer, held)
@@ -111,7 +139,6 @@ def prepare(text: Path, out: Path, vocab_size: int, held_out: float) -> dict[str
         "bytes_per_token": text_bytes / whole.size,
         "unigram_entropy": entropy(whole, size),
     }
-    out.mkdir(parents=True, exist_ok=True)
     cs336.write_file(out / "tokenizer.json", tokenizer.to_str().encode())
     cs336.write_file(out / "train.bin", train_tokens.tobytes())
     cs336.write_file(out / "held_out.bin", held_tokens.tobytes())

@@ -110,21 +110,59 @@ class Text:
     decode: Callable[[list[int]], str]
 
 
+def read_json(path: Path, remedy: str) -> dict[str, Any]:
+    """Return the object in a JSON file.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is not a JSON object. The message ends with the remedy.
+    """
+    try:
+        value = json.loads(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON: {error}: {remedy}") from error
+    if not isinstance(value, dict):
+        raise ValueError(f"{path} is not a JSON object: {remedy}")
+    return value
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder of the results, unless it exists."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(f"--out: cannot make the folder '{path}': {error.strerror}: pass another folder") from error
+
+
+def open_folder(path: Path) -> Text:
+    """Open a folder that `prepare_text.py` has written."""
+    from tokenizers import Tokenizer
+
+    remedy = "write the folder again with prepare_text.py"
+    vocab_size = read_json(path / "meta.json", remedy).get("vocab_size")
+    if not isinstance(vocab_size, int):
+        raise ValueError(f"{path / 'meta.json'}: vocab_size is {vocab_size!r}, must be an integer: {remedy}")
+    try:
+        tokenizer = Tokenizer.from_file(str(path / "tokenizer.json"))
+    except Exception as error:  # The library has no exceptions of its own.
+        raise ValueError(f"{path / 'tokenizer.json'} cannot be read: {error}: {remedy}") from error
+    train, held_out = (TokenFile(path / name, "<u2") for name in ("train.bin", "held_out.bin"))
+    return Text(
+        Tokens(train, 0, train.size),
+        Tokens(held_out, 0, held_out.size),
+        vocab_size,
+        lambda text: tokenizer.encode(text).ids,
+        lambda ids: tokenizer.decode(ids),
+    )
+
+
 def open_text(path: Path) -> Text:
     """Open a folder of token files, or the bytes of a file."""
     if path.is_dir():
-        from tokenizers import Tokenizer
-
-        meta = json.loads((path / "meta.json").read_text())
-        tokenizer = Tokenizer.from_file(str(path / "tokenizer.json"))
-        train, held_out = (TokenFile(path / name, "<u2") for name in ("train.bin", "held_out.bin"))
-        return Text(
-            Tokens(train, 0, train.size),
-            Tokens(held_out, 0, held_out.size),
-            meta["vocab_size"],
-            lambda text: tokenizer.encode(text).ids,
-            lambda ids: tokenizer.decode(ids),
-        )
+        return open_folder(path)
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is neither a folder nor a regular file")
     data = TokenFile(path, "u1")
@@ -285,8 +323,8 @@ def saved_settings(a: argparse.Namespace) -> dict[str, Any] | None:
     """Return the settings of the run to resume, or None if there is none."""
     if not (a.resume and (a.out / "checkpoint.safetensors").exists()):
         return None
-    saved = json.loads((a.out / "config.json").read_text())
-    if not (isinstance(saved, dict) and isinstance(saved.get("optimizer"), dict)):
+    saved = read_json(a.out / "config.json", "--overwrite starts anew")
+    if not isinstance(saved.get("optimizer"), dict):
         raise ValueError(f"{a.out / 'config.json'} holds no settings of a run: --overwrite starts anew")
     return saved
 
@@ -333,7 +371,7 @@ def start_or_resume(
             cs336.write_file(config_path, settings)
         return int(session["adamw.step"])
     if group.rank == 0:
-        a.out.mkdir(parents=True, exist_ok=True)
+        make_folder(a.out)
         # This comes first, so that a checkpoint never lies beside the settings of another run.
         checkpoint.unlink(missing_ok=True)
         cs336.write_file(config_path, settings)

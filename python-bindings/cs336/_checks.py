@@ -43,6 +43,24 @@ def check_integer(value: object, what: str) -> int:
         raise TypeError(f"{what} must be an integer, is {value!r}") from error
 
 
+def check_range(value: object, what: str, lowest: int, bits: int) -> int:
+    """Return an integer that is at least `lowest` and below 2^`bits`.
+
+    Raises
+    ------
+    TypeError
+        If the value is not an integer.
+    ValueError
+        If it is out of the range.
+    """
+    number = check_integer(value, what)
+    if number < lowest:
+        raise ValueError(f"{what} is {number}, must be at least {lowest}")
+    if number >= 1 << bits:
+        raise ValueError(f"{what} is {number}, must be below 2^{bits}")
+    return number
+
+
 def check_names(names: Iterable[str], what: str) -> list[str]:
     """Return several names as a list.
 

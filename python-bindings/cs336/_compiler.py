@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from numbers import Real
 from typing import get_args
 
 from cs336 import _cs336
-from cs336._checks import check_type
+from cs336._checks import check_name, check_names, check_range, check_type
 from cs336._config import ComputeType, Distribute, DType, Fusion, Mode, Optimizer, TransformerConfig, description_json
 from cs336._files import read_file, write_file
 
@@ -219,19 +221,91 @@ def parse(text: str, name: str = "<string>") -> Module:
     return Module(_cs336.Module.parse(text, name))
 
 
-def _check_ranks(ranks: int | None, distribute: Distribute | None, bucket_mib: float | str | None) -> None:
-    """Raise ValueError for numbers out of range, and for arguments that have no effect without another."""
-    if ranks is not None and ranks < 1:
-        raise ValueError(f"ranks is {ranks}, must be at least 1")
+# A value of an option without characters that would begin another option.
+_WORD = re.compile(r"[\w.+-]+")
+
+
+def _check_architectures(architectures: Sequence[str], device: str) -> list[str]:
+    """Return the architectures as a list. Raises ValueError if they have no effect."""
+    names = check_names(architectures, "architectures")
+    if names and device == "cpu":
+        raise ValueError('architectures requires device="cuda": code for the CPU is always for this machine')
+    return names
+
+
+def _check_choices(dtype: ComputeType | None, fusion: Fusion | None, distribute: Distribute | None) -> None:
+    """Raise ValueError for names that no option has."""
+    for name, value, known in (
+        ("dtype", dtype, get_args(ComputeType)),
+        ("fusion", fusion, get_args(Fusion)),
+        ("distribute", distribute, get_args(Distribute)),
+    ):
+        if value is not None and value not in known:
+            raise ValueError(f"unknown {name} {value!r}: expected {', '.join(known[:-1])} or {known[-1]}")
+
+
+def _check_distribution(ranks: int | None, distribute: Distribute | None, bucket_mib: float | str | None) -> None:
+    """Raise ValueError for arguments that have no effect without another."""
     if (ranks is None) != (distribute is None):
         given, missing = ("ranks", "distribute") if distribute is None else ("distribute", "ranks")
         raise ValueError(f"{given} requires {missing}: pass both, or neither")
-    if bucket_mib is None:
-        return
-    if distribute not in ("bucket", "zero1", "fsdp"):
+    if bucket_mib is not None and distribute not in ("bucket", "zero1", "fsdp"):
         raise ValueError('bucket_mib requires distribute="bucket", "zero1" or "fsdp"')
-    if bucket_mib != "auto" and (isinstance(bucket_mib, str) or not 0 < bucket_mib < float("inf")):
-        raise ValueError(f"bucket_mib is {bucket_mib!r}, must be above 0 and finite, or 'auto'")
+
+
+def _check_count(count: int | None, name: str, lowest: int, bits: int) -> int | None:
+    """Return the integer of an option. None stands for the default."""
+    return None if count is None else check_range(count, name, lowest, bits)
+
+
+def _check_budget(budget: int | str | None) -> int | str | None:
+    """Return a budget that is one value of an option. The compiler checks the number and the unit."""
+    if budget is None:
+        return None
+    message = f"memory_budget is {budget!r}, must be a size such as '30GiB', or 'auto'"
+    if not isinstance(budget, (Real, str)):
+        raise TypeError(message)
+    if not _WORD.fullmatch(str(budget)):
+        raise ValueError(message)
+    return budget
+
+
+def _check_bucket(bucket_mib: float | str | None) -> float | str | None:
+    """Return the number of MiB as a float, or "auto"."""
+    if bucket_mib is None or bucket_mib == "auto":
+        return bucket_mib
+    message = f"bucket_mib is {bucket_mib!r}, must be above 0 and finite, or 'auto'"
+    if not isinstance(bucket_mib, (Real, str)):
+        raise TypeError(message)
+    if isinstance(bucket_mib, str) or not 0 < bucket_mib < float("inf"):
+        raise ValueError(message)
+    return float(bucket_mib)
+
+
+def _join_options(pipeline: str, arguments: Mapping[str, tuple[str, object]]) -> str:
+    """Return the text of all options: `pipeline`, then the arguments of `compile` that are not None.
+
+    Parameters
+    ----------
+    pipeline
+        Options as text.
+    arguments
+        Each argument's name and value, keyed by the option of the pipeline.
+
+    Raises
+    ------
+    ValueError
+        If an argument is also an option in `pipeline`.
+    """
+    given = {option.split("=")[0]: option for option in _cs336.split_pipeline_options(check_name(pipeline, "pipeline"))}
+    options = [pipeline]
+    for option, (name, value) in arguments.items():
+        if value is None:
+            continue
+        if option in given:
+            raise ValueError(f"{name}={value!r} conflicts with '{given[option]}' in pipeline: pass only one of them")
+        options.append(f"{option}={value}")
+    return " ".join(options).strip()
 
 
 def compile(
@@ -261,7 +335,8 @@ def compile(
     device
         "cpu", "cuda" or "cuda:1". Compiling for GPUs does not require a GPU.
     architectures
-        Architectures of GPU kernels, such as `["sm_80", "sm_90a"]`. Default: that of the GPU, or `sm_90a` without one.
+        Architectures of GPU kernels, such as `["sm_80", "sm_90a"]`. Requires the device "cuda". Default: that of the
+        GPU, or `sm_90a` without one.
     use_cache
         Load the executable and compiled GPU kernels from the cache, and store them there.
     dump_dir
@@ -294,11 +369,13 @@ def compile(
     ------
     ValueError
         If the module does not compile, or the folder cannot be written; the message contains the diagnostics. If
-        `dtype`, `fusion` or `distribute` is unknown, or `pipeline` contains an option that is also an argument. If
-        only one of `ranks` and `distribute` is given, or `bucket_mib` without buckets. If `memory_budget` is
-        below what the program requires with all activations recomputed; the message contains the required size.
+        `dtype`, `fusion` or `distribute` is unknown, a number is out of range, or `pipeline` contains an option that is
+        also an argument. If only one of `ranks` and `distribute` is given, `bucket_mib` without buckets, or
+        `architectures` for the CPU. If `memory_budget` is not a size, or is below what the program requires with all
+        activations recomputed; the message contains the required size.
     TypeError
-        If `module` is neither a Module nor text.
+        If `module` is neither a Module nor text, or another argument is of the wrong type, such as one string as
+        `architectures`.
 
     Warns
     -----
@@ -306,36 +383,26 @@ def compile(
         Warnings of the compiler, such as a cache that is not used or not written, and why.
     """
     check_type(module, (Module, str), "the module to compile", _MODULES)
-    for name, value, known in (
-        ("dtype", dtype, get_args(ComputeType)),
-        ("fusion", fusion, get_args(Fusion)),
-        ("distribute", distribute, get_args(Distribute)),
-    ):
-        if value is not None and value not in known:
-            raise ValueError(f"unknown {name} {value!r}: expected {', '.join(known[:-1])} or {known[-1]}")
-    _check_ranks(ranks, distribute, bucket_mib)
-    parsed = parse(module) if isinstance(module, str) else module
-    given = {option.split("=")[0]: option for option in _cs336.split_pipeline_options(pipeline)}
-    # Each argument's name and value, keyed by the option of the pipeline.
-    arguments = {
-        "dtype": ("dtype", dtype),
-        "fusion": ("fusion", fusion),
-        "checkpoint": ("checkpoint", checkpoint),
-        "memory-budget": ("memory_budget", memory_budget),
-        "world-size": ("ranks", ranks),
-        "distribute": ("distribute", distribute),
-        "bucket-mib": ("bucket_mib", bucket_mib),
-    }
-    chosen = {option: argument for option, argument in arguments.items() if argument[1] is not None}
-    for option, (name, value) in chosen.items():
-        if option in given:
-            raise ValueError(f"{name}={value!r} conflicts with '{given[option]}' in pipeline: pass only one of them")
-    options = " ".join([pipeline, *(f"{option}={value}" for option, (_, value) in chosen.items())])
-    folder = os.fspath(dump_dir) if dump_dir is not None else ""
-    compiled = parsed._module.compile(
-        options.strip(), device, list(architectures), use_cache, folder, memory_budget == "auto"
+    targets = _check_architectures(architectures, check_name(device, "device"))
+    _check_choices(dtype, fusion, distribute)
+    _check_distribution(ranks, distribute, bucket_mib)
+    options = _join_options(
+        pipeline,
+        {
+            "dtype": ("dtype", dtype),
+            "fusion": ("fusion", fusion),
+            "checkpoint": ("checkpoint", _check_count(checkpoint, "checkpoint", lowest=0, bits=32)),
+            "memory-budget": ("memory_budget", _check_budget(memory_budget)),
+            "world-size": ("ranks", _check_count(ranks, "ranks", lowest=1, bits=63)),
+            "distribute": ("distribute", distribute),
+            "bucket-mib": ("bucket_mib", _check_bucket(bucket_mib)),
+        },
     )
-    return Executable(compiled)
+    parsed = parse(module) if isinstance(module, str) else module
+    folder = os.fspath(dump_dir) if dump_dir is not None else ""
+    return Executable(
+        parsed._module.compile(options, device, targets, use_cache, folder, reads_device_memory=memory_budget == "auto")
+    )
 
 
 def operations() -> dict[str, bool]:

@@ -91,14 +91,21 @@ class TransformerConfig:
     def named(cls, size: str, **changes: Any) -> TransformerConfig:
         """Return a named size (see `size_names`), with some hyper-parameters changed.
 
+        Raises
+        ------
+        ValueError
+            If the size is unknown, or the numbers do not describe a valid model.
+        TypeError
+            If there is no such hyper-parameter.
+
         Examples
         --------
         >>> TransformerConfig.named("small", context_length=512).d_model
         768
         """
-        unknown = sorted(set(changes) - {field.name for field in fields(cls)})
-        if unknown:
-            raise TypeError(f"TransformerConfig has no {', '.join(unknown)}")
+        known = [field.name for field in fields(cls)]
+        if unknown := sorted(set(changes) - set(known)):
+            raise TypeError(f"TransformerConfig has no {', '.join(unknown)}; it has {', '.join(known)}")
         return cls(**_cs336.transformer(description_json({"size": size, **changes})))
 
     @classmethod

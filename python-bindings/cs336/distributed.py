@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 from cs336 import _cs336
@@ -25,6 +26,15 @@ __all__ = ["Group", "init", "launch"]
 
 DEFAULT_TIMEOUT = 30.0
 """Seconds."""
+
+
+def _as_array(value: Any) -> Any:
+    """Return a Python number as an array without dimensions, and any other value unchanged."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return value
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(f"the number to reduce is {value}, must fit into 64 bits: pass a float")
+    return np.asarray(value, np.int64 if isinstance(value, int) else np.float64)
 
 
 class Group:
@@ -70,18 +80,32 @@ class Group:
     def all_reduce(self, array: Any, reduction: Literal["sum", "mean", "max", "min"] = "mean") -> NDArray[Any]:
         """Return the sum, mean, maximum or minimum over the ranks' arrays, which have one shape and type.
 
-        Ranks are added in their order, so that all get the same bits.
+        Ranks are added in their order, so that all get the same bits. The mean of integers is rounded toward zero.
+
+        Parameters
+        ----------
+        array
+            An array of numbers. A Python number stands for an array without dimensions: int64 for an int, float64 for a
+            float.
+        reduction
+            "sum", "mean", "max" or "min".
+
+        Returns
+        -------
+        numpy.ndarray
+            An array of the same shape and type.
 
         Raises
         ------
         RuntimeError
             If a rank has failed, has left, or does not call it in time. The message names the rank.
         TypeError
-            If `array` is not an array.
+            If `array` is neither an array nor a number.
         ValueError
-            If the ranks' arrays differ in type or number of elements, or the reduction is unknown.
+            If the ranks' arrays differ in type or number of elements, the reduction is unknown, or the elements are
+            booleans.
         """
-        return self._group.all_reduce(array, reduction)
+        return self._group.all_reduce(_as_array(array), reduction)
 
     def close(self) -> None:
         """Leave the group, once the sessions that use it are gone too."""

@@ -18,7 +18,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("-m", dest="is_module", action="store_true", help="PROGRAM is a module, as for python -m")
     parser.add_argument("program", metavar="PROGRAM")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT")
+    rest = parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT")
+    rest.required = False  # Before Python 3.12, an error about a missing PROGRAM would name ARGUMENT too.
     a = parser.parse_args(arguments)
     command = [sys.executable, *(["-m"] if a.is_module else []), a.program, *a.arguments]
     try:

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import cs336
 import numpy as np
@@ -41,11 +42,33 @@ def session() -> cs336.Session:
         (lambda: cs336.TransformerConfig(16, 2.5, 1, 2), "'d_ff' must be an integer, is 2.5"),
         (lambda: cs336.TransformerConfig(32, "64", 1, 2), "'d_ff' must be an integer, is '64'"),
         (lambda: cs336.Optimizer(warmup_steps=0.5), "'warmup_steps' must be an integer, is 0.5"),
+        (lambda: cs336.TransformerConfig.named("tiny", contxt=3), "TransformerConfig has no contxt; it has d_model, "
+         "d_ff, num_layers, num_heads, vocab_size, context_length, batch_size, rope_theta"),
     ],
 )  # fmt: skip
 def test_wrong_objects(call: Callable[[], object], message: str) -> None:
     with pytest.raises(TypeError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"architectures": "sm_80"}, "architectures must be a list of names, is the string 'sm_80': pass ['sm_80']"),
+        ({"architectures": 80}, "architectures must be a list of names, is 80"),
+        ({"architectures": [80]}, "each of architectures must be a string, is 80"),
+        ({"pipeline": None}, "pipeline must be a string, is None"),
+        ({"device": 0}, "device must be a string, is 0"),
+        ({"checkpoint": "a"}, "checkpoint must be an integer, is 'a'"),
+        ({"checkpoint": 1.0}, "checkpoint must be an integer, is 1.0"),
+        ({"memory_budget": [1]}, "memory_budget is [1], must be a size such as '30GiB', or 'auto'"),
+        ({"ranks": "2", "distribute": "flat"}, "ranks must be an integer, is '2'"),
+        ({"ranks": 2, "distribute": "bucket", "bucket_mib": [1]}, "bucket_mib is [1], must be above 0 and finite"),
+    ],
+)
+def test_wrong_options_of_compile(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        cs336.compile(cs336.build(CONFIG, "loss"), **{"device": "cuda"} | arguments)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import cs336
 import numpy as np
@@ -116,6 +118,28 @@ def test_unknown_passes_and_options() -> None:
         cs336.compile(module, dtype="fp8")
     with pytest.raises(ValueError, match="pipeline options 'fusion=some'"):
         cs336.compile(module, "fusion=some")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"checkpoint": -1}, "checkpoint is -1, must be at least 0"),
+        ({"checkpoint": 1 << 40}, "checkpoint is 1099511627776, must be below 2^32"),
+        ({"ranks": 1 << 70, "distribute": "flat"}, "ranks is 1180591620717411303424, must be below 2^63"),
+        ({"architectures": ["sm_80"]}, 'architectures requires device="cuda": code for the CPU is always for this'),
+    ],
+)
+def test_options_out_of_range(arguments: dict[str, Any], message: str, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        cs336.compile(cs336.build(cs336.TransformerConfig(16, 24, 1, 2), "train"), **arguments)
+    assert capfd.readouterr().err == ""
+
+
+def test_booleans_are_numbers(capfd: pytest.CaptureFixture[str]) -> None:
+    """The text of an option has the number 1 for True, which is an integer in Python."""
+    module = cs336.build(cs336.TransformerConfig(16, 24, 2, 2), "train")
+    cs336.compile(module, checkpoint=True, ranks=True, distribute="bucket", bucket_mib=True)
+    assert capfd.readouterr().err == ""
 
 
 # --- Inputs. ---
@@ -259,3 +283,50 @@ def test_devices_that_are_not_there() -> None:
         cs336.Session(program)
     with pytest.raises(RuntimeError, match=r"no CUDA driver|no device cuda:99"):
         cs336.Session(program, device="cuda:99")
+
+
+# --- Exceptions. ---
+
+README = Path(__file__).resolve().parents[2] / "python-bindings/README.md"
+
+
+def documented_exceptions() -> set[str]:
+    """Return the exceptions in the README's table of errors."""
+    return set(re.findall(r"^\| `(\w+)` \|", README.read_text().partition("## Errors")[2], re.MULTILINE))
+
+
+def leave_group() -> cs336.distributed.Group:
+    """Return a group that is closed."""
+    with cs336.distributed.init() as group:
+        return group
+
+
+@pytest.mark.parametrize(
+    ("exception", "call"),
+    [
+        (ValueError, lambda module, _: cs336.compile(module, dump_dir="/proc/x")),
+        (ValueError, lambda module, _: cs336.compile(module).save("/dev/full")),
+        (ValueError, lambda _, session: session.save("/dev/full")),
+        (ValueError, lambda module, _: cs336.Session(cs336.compile(module), device="gpu")),
+        (TypeError, lambda module, _: cs336.Session(module)),
+        (MemoryError, lambda module, _: cs336.Session(cs336.compile(module), memory_limit_bytes=10)),
+        (RuntimeError, lambda module, _: cs336.Session(cs336.compile(module)).run("train", batch())),
+        (RuntimeError, lambda module, _: cs336.Session(cs336.compile(module), device="cuda")),
+        (RuntimeError, lambda _, session: session.previous_output("train", "loss")),
+        (RuntimeError, lambda *_: leave_group().barrier()),
+        (OSError, lambda _, session: session.profile("train", batch(), trace="/dev/full")),
+        (FileNotFoundError, lambda _, session: session.save("/proc/x.npz")),
+        (FileNotFoundError, lambda *_: cs336.distributed.launch(["/no/such/program"], 1)),
+    ],
+)
+def test_exceptions_are_those_of_the_readme(
+    exception: type[Exception], call: Callable[[cs336.Module, cs336.Session], object]
+) -> None:
+    """The README has a row of the exception, or names it in the row of its base class."""
+    module = cs336.build(cs336.TransformerConfig(16, 24, 1, 2, 31, 8, 2), "train")
+    session = cs336.Session(cs336.compile(module))
+    session.initialize()
+    with pytest.raises(exception) as raised:
+        call(module, session)
+    assert type(raised.value) is exception
+    assert exception.__name__ in documented_exceptions() or f"`{exception.__name__}`" in README.read_text()

@@ -48,12 +48,23 @@ def test_process_of_its_own_is_a_group() -> None:
         group.barrier()
 
 
+def test_numbers_of_python_are_reduced() -> None:
+    with cs336.distributed.init() as group:
+        for number, dtype in ((3.5, np.float64), (-3, np.int64), ((1 << 63) - 1, np.int64)):
+            for reduction in ("sum", "mean", "max", "min"):
+                result = group.all_reduce(number, reduction)
+                assert isinstance(result, np.ndarray)
+                assert (result.shape, result.dtype, result.item()) == ((), dtype, number)
+        with pytest.raises(ValueError, match="the number to reduce is 9223372036854775808, must fit into 64 bits"):
+            group.all_reduce(1 << 63)
+
+
 REDUCE = """
 import cs336, numpy as np
 with cs336.distributed.init() as group:
     value = np.arange(4, dtype=np.int64).reshape(2, 2) + group.rank
     print([group.all_reduce(value, kind).tolist() for kind in ("sum", "max", "min")], group.size)
-    print(group.all_reduce(np.float64(group.rank)).item())
+    print(group.all_reduce(np.float64(group.rank)).item(), group.all_reduce(-2 * group.rank, "sum"))
 """
 
 
@@ -64,7 +75,10 @@ def test_arrays_are_reduced(tmp_path: Path, ranks: int) -> None:
     value = np.arange(4).reshape(2, 2)
     total = ranks * value + ranks * (ranks - 1) // 2
     expected = [each.tolist() for each in (total, value + ranks - 1, value)]
-    lines = [[f"rank {rank}: {expected} {ranks}", f"rank {rank}: {(ranks - 1) / 2}"] for rank in range(ranks)]
+    lines = [
+        [f"rank {rank}: {expected} {ranks}", f"rank {rank}: {(ranks - 1) / 2} {-ranks * (ranks - 1)}"]
+        for rank in range(ranks)
+    ]
     assert sorted(done.stdout.splitlines()) == sorted(line for pair in lines for line in pair)
 
 
@@ -155,6 +169,12 @@ def test_launch_runs_modules_and_passes_arguments() -> None:
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert [line[:8] for line in sorted(lines)] == ["rank 0: ", "rank 1: "]
+
+
+def test_launch_requires_only_the_program() -> None:
+    done = run([*LAUNCH, "2"])
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith("error: the following arguments are required: PROGRAM")
 
 
 @pytest.mark.parametrize(

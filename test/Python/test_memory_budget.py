@@ -135,6 +135,13 @@ def test_other_values_are_errors(budget: str | int) -> None:
         cs336.compile(module(), memory_budget=budget)
 
 
+@pytest.mark.parametrize("budget", ["1 GB", "1TB fusion=none", ""])
+def test_a_budget_is_one_option(budget: str) -> None:
+    message = f"memory_budget is '{budget}', must be a size such as '30GiB', or 'auto'"
+    with pytest.raises(ValueError, match=message):
+        cs336.compile(module(), memory_budget=budget)
+
+
 def test_recomputation_has_one_source() -> None:
     with pytest.raises(ValueError, match="conflicts with the pipeline's options checkpoint and selective-checkpoint"):
         cs336.compile(module(), memory_budget="1GiB", checkpoint=1)

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from xml.etree import ElementTree
 
+import cs336
 import pytest
 from memory_snapshot import PLANS, TINY, check_batches, check_contents, check_opcodes, check_snapshot
 
@@ -262,6 +263,14 @@ def test_pictures(tmp_path: Path) -> None:
         "has schema None, not cs336.memory-timeline/1: write it with cs336-bench plan --timeline or model --timeline"
         in process.stderr
     )
+
+
+def test_paths_are_a_list() -> None:
+    for path in ("x.json", Path("x.json")):
+        with pytest.raises(TypeError, match=r"paths must be a list of files, is 'x\.json': pass \['x\.json'\]"):
+            cs336.results.plot_timelines(path)
+    with pytest.raises(ValueError, match="paths is empty: pass at least one file of --timeline"):
+        cs336.results.plot_timelines([])
 
 
 def test_a_sweep_of_xl_takes_less_than_five_seconds() -> None:

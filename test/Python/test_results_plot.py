@@ -218,6 +218,26 @@ def test_wrong_columns_are_errors(tmp_path: Path) -> None:
         cs336.results.plot(frame, "status")
     with pytest.raises(ValueError, match=r"no numbers to draw"):
         cs336.results.plot(frame[frame["ranks"] > 100])
+    with pytest.raises(KeyError, match=r"the results have no column 'foo'; they have mode, ranks, median_ms"):
+        cs336.results.plot(frame, y=["foo"])
+    with pytest.raises(TypeError, match=r"by must be a list of names, is the string 'mode': pass \['mode'\]"):
+        cs336.results.plot(frame, by="mode")
+    with pytest.raises(TypeError, match=r"x must be a string, is \['mode'\]"):
+        cs336.results.plot(frame, x=["mode"])
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("x.json", r"is of type str: read the file first, cs336\.results\.plot\(cs336\.results\.load\(path\)\[0\]\)"),
+        (Path("x.json"), r"is of type PosixPath: read the file first"),
+        ([], r"is of type list: draw each of its frames by itself"),
+        (None, r"the frame to draw must be of type DataFrame, is of type NoneType: pass a frame of cs336\.results"),
+    ],
+)
+def test_only_frames_are_drawn(value: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        cs336.results.plot(value)
 
 
 def test_missing_matplotlib_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

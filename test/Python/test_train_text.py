@@ -1,4 +1,4 @@
-"""Tests `examples/train_text.py --resume`: which settings a resumed run may change, and that its curve goes on."""
+"""Tests `examples/train_text.py`: settings that a resumed run may change, its curve, and errors of files."""
 
 from __future__ import annotations
 
@@ -77,3 +77,47 @@ def test_cosine_steps_must_exceed_the_warm_up(text: Path, tmp_path: Path) -> Non
     refused = train(text, tmp_path / "run", "--warmup-steps", "5", "--cosine-steps", "5")
     assert refused.returncode == 2
     assert "--cosine-steps is 5, must be more than the 5 of --warmup-steps" in refused.stderr
+
+
+@pytest.mark.parametrize(("out", "reason"), [("/proc/x", "No such file or directory"), ("text", "File exists")])
+def test_a_folder_that_cannot_be_made_is_named(text: Path, out: str, reason: str) -> None:
+    refused = train(text, text.parent / out, "--steps", "1")
+    assert refused.returncode == 1
+    message = f"train_text: error: --out: cannot make the folder '{text.parent / out}': {reason}: pass another folder\n"
+    assert refused.stderr == message
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ("{a", "is not JSON: Expecting property name"),
+        ("[]", "is not a JSON object"),
+        ("{}", "holds no settings of a run"),
+    ],
+)
+def test_broken_settings_are_named(text: Path, tmp_path: Path, settings: str, reason: str) -> None:
+    out = tmp_path / "run"
+    assert train(text, out, "--steps", "1").returncode == 0
+    (out / "config.json").write_text(settings)
+    refused = train(text, out, "--steps", "2", "--resume")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"train_text: error: {out / 'config.json'} {reason}")
+    assert refused.stderr.endswith(": --overwrite starts anew\n") and refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "reason"),
+    [
+        ("meta.json", "{a", "meta.json is not JSON: Expecting property name"),
+        ("meta.json", "{}", "meta.json: vocab_size is None, must be an integer"),
+        ("tokenizer.json", "{a", "tokenizer.json cannot be read: "),
+    ],
+)
+def test_broken_folders_of_tokens_are_named(tmp_path: Path, file: str, content: str, reason: str) -> None:
+    pytest.importorskip("tokenizers")
+    (tmp_path / "meta.json").write_text('{"vocab_size": 300}')
+    (tmp_path / file).write_text(content)
+    refused = train(tmp_path, tmp_path / "run", "--steps", "1")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"train_text: error: {tmp_path}/{reason}")
+    assert refused.stderr.endswith(": write the folder again with prepare_text.py\n")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cs336._checks import check_name, check_names
 from cs336.results._packages import need
 
 if TYPE_CHECKING:
@@ -42,8 +43,9 @@ def choose(
     frame: pandas.DataFrame, y: str | Sequence[str] | None, x: str | None, by: Sequence[str] | None
 ) -> tuple[pandas.DataFrame, Choice]:
     """Return the rows to draw, and the choice. None stands for the defaults that `plot` documents."""
-    columns = [y] if isinstance(y, str) else list(y or _default_columns(frame))
-    for name in [*columns, *([x] if x else []), *(by or [])]:
+    columns = [y] if isinstance(y, str) else check_names(y or _default_columns(frame), "y")
+    axis = [] if x is None else [check_name(x, "x")]
+    for name in [*columns, *axis, *check_names(by or [], "by")]:
         if name not in frame.columns:
             raise KeyError(f"the results have no column {name!r}; they have {', '.join(map(str, frame.columns))}")
     for name in columns:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import quantiles
 from typing import TYPE_CHECKING, Any
 
+from cs336._checks import check_type
 from cs336.results._choice import Choice, choose, differing_settings, is_number, own_column, settings_of
 from cs336.results._packages import need
 
@@ -27,6 +28,13 @@ PANEL = (6.4, 4.4)
 LEGEND_ROW, LEGEND_LETTER = 0.16, 0.062
 # The maximum number of letters of tick labels that fit side by side below a panel.
 TICK_LETTERS = 60
+# Hints for arguments that are not frames, by type.
+FRAMES = {
+    "str": "read the file first, cs336.results.plot(cs336.results.load(path)[0])",
+    "PosixPath": "read the file first, cs336.results.plot(cs336.results.load(path)[0])",
+    "list": "draw each of its frames by itself",
+    "": "pass a frame of cs336.results.load",
+}
 UNITS_OF_BYTES = (("GiB", 1 << 30), ("GB", 10**9), ("MiB", 1 << 20), ("MB", 10**6), ("KiB", 1 << 10), ("kB", 1000))
 
 
@@ -73,13 +81,16 @@ def plot(
     Raises
     ------
     ImportError
-        If matplotlib is not installed.
+        If pandas or matplotlib is not installed.
     KeyError
-        If the frame lacks a column.
+        If the frame lacks a column; the message has the names of its columns.
+    TypeError
+        If `frame` is not a frame, such as the path of a file, or `by` is one string.
     ValueError
         If a column of `y` has text, if no row has a number to draw, if rows share `x` and `by`, or if `y` is missing
         and the frame does not describe its columns (version 1).
     """
+    check_type(frame, need("pandas").DataFrame, "the frame to draw", FRAMES)
     figures = need("matplotlib.figure")
     rows, choice = choose(frame, y, x, by)
     lines = [line for column in choice.columns for line in _lines(rows, choice, column)]

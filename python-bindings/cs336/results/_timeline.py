@@ -67,9 +67,12 @@ def plot_timelines(paths: Sequence[str | os.PathLike[str]], *, arena: bool = Fal
         If matplotlib is not installed.
     OSError
         If a file cannot be read.
+    TypeError
+        If one path was passed instead of a list.
     ValueError
-        If a file is not a timeline, or has no commands.
+        If there are no paths, or a file is not a timeline or has no commands.
     """
+    _check_paths(paths)
     timelines = [_read(path) for path in paths]
     kinds = tuple(kind for kind in KINDS if not arena or kind not in RESIDENT_KINDS)
     width, height = PANEL
@@ -79,6 +82,15 @@ def plot_timelines(paths: Sequence[str | os.PathLike[str]], *, arena: bool = Fal
         _draw(axes, timeline, timeline.get("model", os.fspath(path)), kinds)
     figure.tight_layout()
     return figure
+
+
+def _check_paths(paths: Sequence[str | os.PathLike[str]]) -> None:
+    """Raise an error for one path, whose characters would be used as paths, and for no paths."""
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        name = os.fspath(paths)
+        raise TypeError(f"paths must be a list of files, is {name!r}: pass [{name!r}]")
+    if not paths:
+        raise ValueError("paths is empty: pass at least one file of --timeline")
 
 
 def _read(path: str | os.PathLike[str]) -> Timeline:
