@@ -59,7 +59,12 @@ std::string cs336::formatFlagBytes(int64_t bytes) {
 }
 
 std::string cs336::formatBytes(uint64_t bytes) {
-  constexpr double gibi = 1 << 30, mebi = 1 << 20;
+  constexpr double gibi = 1 << 30, mebi = 1 << 20, kibi = 1 << 10;
   auto amount = static_cast<double>(bytes);
+  if (amount < kibi)
+    return llvm::formatv("{0} bytes", bytes);
+  // Fewer would be 0.0 MiB.
+  if (amount < 0.05 * mebi)
+    return llvm::formatv("{0:f1} KiB", amount / kibi);
   return amount >= gibi ? llvm::formatv("{0:f1} GiB", amount / gibi) : llvm::formatv("{0:f1} MiB", amount / mebi);
 }

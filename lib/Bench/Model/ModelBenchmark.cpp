@@ -30,24 +30,32 @@ using Clock = std::chrono::steady_clock;
 
 static double getSeconds(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
 
-/// Sets `recomputedShare` to the option selective-checkpoint, as given or as the memory budget chose it.
+/// Sets `recomputedShare` to the option selective-checkpoint, as given or as the memory budget chose it. Returns
+/// RESOURCE_EXHAUSTED if nothing meets the budget.
 static absl::StatusOr<std::shared_ptr<const runtime::Executable>>
 compile(const ModelDescription &description, const CompileOptions &options,
         llvm::function_ref<void(llvm::StringRef)> warn, double &recomputedShare) {
   FailureOr<std::vector<uint8_t>> bytes = failure();
+  absl::Status unmet;
   absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
     // Workspaces of tuned schedules count towards the budget.
-    FailureOr<CompileOptions> fitted = tuneSchedules(module, options);
-    if (succeeded(fitted))
-      fitted = fitMemoryBudget(module, *fitted);
-    if (failed(fitted))
+    FailureOr<CompileOptions> tuned = tuneSchedules(module, options);
+    if (failed(tuned))
       return failure();
+    FailureOr<BudgetFit> fit = findBudgetFit(module, *tuned);
+    if (failed(fit))
+      return failure();
+    if (!fit->whyNot.empty()) {
+      unmet = absl::ResourceExhaustedError(fit->whyNot);
+      return success();
+    }
     PipelineOptions pipeline;
-    llvm::cantFail(pipeline.read(fitted->pipeline));
+    llvm::cantFail(pipeline.read(fit->options.pipeline));
     recomputedShare = pipeline.selectiveCheckpoint;
-    bytes = compileModule(module, *fitted);
+    bytes = compileModule(module, fit->options);
     return success(succeeded(bytes));
   });
+  status.Update(unmet);
   if (!status.ok())
     return status;
   return runtime::Executable::FromBytes(*bytes);
@@ -181,6 +189,14 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
   double recomputedShare = 0;
   absl::StatusOr<std::shared_ptr<const runtime::Executable>> executable =
       compile(description, options.compile, warn, recomputedShare);
+  if (absl::IsResourceExhausted(executable.status())) {
+    std::vector<Measurement> unmet(options.warmups.size());
+    for (auto [measurement, warmup] : llvm::zip_equal(unmet, options.warmups)) {
+      measurement.warmup = warmup;
+      measurement.status = executable.status();
+    }
+    return unmet;
+  }
   if (!executable.ok())
     return executable.status();
   double compileSeconds = getSeconds(start);

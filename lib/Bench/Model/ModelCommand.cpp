@@ -274,6 +274,10 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
     return status;
   if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
     return status;
+  // A single cell without a program, unlike one that did not fit into the device.
+  bool hasProgram = rows.empty() || rows.front().measurement.compileSeconds > 0;
+  if (cells == 1 && !hasProgram)
+    return rows.front().measurement.status;
 
   json::Object context{
       {"benchmark", "model"}, {"command", commandLine}, {"device", std::move(described)}, {"seed", seed.getValue()}};

@@ -344,7 +344,9 @@ static void appendRates(Columns &columns) {
 /// Appends the step as it was planned. Failed measurements have it too. Tables show it beside the measurement if the
 /// rows compare recomputations, whose effect the plan predicts.
 static void appendPrediction(Columns &columns, llvm::ArrayRef<ModelRow> rows) {
-  bool recomputes = llvm::any_of(rows, [](const ModelRow &row) { return findOption(row.pipeline, "checkpoint"); });
+  bool recomputes = llvm::any_of(rows, [](const ModelRow &row) {
+    return findOption(row.pipeline, "checkpoint") || findOption(row.pipeline, "memory-budget");
+  });
   Show show = recomputes ? Show::Result : Show::OnRequest;
   columns.push_back({"predicted on", "predicted_on",
                      [](const ModelRow &row) { return Cell(row.measurement.prediction.device); }, Show::OnRequest});

@@ -59,12 +59,19 @@ absl::StatusOr<ModelPlan> bench::planModel(const ModelDescription &description, 
                                            llvm::function_ref<void(StringRef)> warn, const DeviceModel *device) {
   ModelPlan plan;
   bool isForGPU = options.target == Target::CUDA;
+  absl::Status unmet;
   absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
-    FailureOr<CompileOptions> fitted = fitMemoryBudget(module, options);
-    if (failed(fitted) || failed(runPipeline(module, *fitted)))
+    FailureOr<BudgetFit> fit = findBudgetFit(module, options);
+    if (failed(fit))
+      return failure();
+    if (!fit->whyNot.empty()) {
+      unmet = absl::ResourceExhaustedError(fit->whyNot);
+      return success();
+    }
+    if (failed(runPipeline(module, fit->options)))
       return failure();
     PipelineOptions pipeline;
-    llvm::cantFail(pipeline.read(fitted->pipeline));
+    llvm::cantFail(pipeline.read(fit->options.pipeline));
     plan.recomputedShare = pipeline.selectiveCheckpoint;
     FailureOr<format::ExecutableT> program = describeProgram(module, options.target);
     if (failed(program))
@@ -72,6 +79,7 @@ absl::StatusOr<ModelPlan> bench::planModel(const ModelDescription &description, 
     summarize(*program, description.mode, device ? *device : getDefaultDeviceModel(isForGPU), plan);
     return success();
   });
+  status.Update(unmet);
   if (!status.ok())
     return status;
   return plan;

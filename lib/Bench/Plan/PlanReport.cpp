@@ -7,6 +7,7 @@
 
 #include "cs336/Bench/Plan/PlanReport.h"
 
+#include "cs336/Bench/Command/CellNames.h"
 #include "cs336/Bench/Command/ModelColumns.h"
 #include "cs336/Bench/Plan/CheckpointNote.h"
 #include "cs336/Bench/Plan/Communication.h"
@@ -17,6 +18,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <iterator>
 #include <map>
 #include <tuple>
 
@@ -268,19 +270,28 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most, bool have
     const std::optional<WayToFit> &least = row.waysToFit.leastRecomputation;
     return least ? Cell::data(makeWay(*least)) : Cell::empty();
   });
+  // Without a plan, only the settings and the total, which has the reason, are known.
+  for (Column<Row> &column : columns)
+    if (column.role != Role::Setting)
+      column.extract = [extract = std::move(column.extract), isTotal = column.key == "total_mib"](const Row &row) {
+        if (row.status.ok())
+          return extract(row);
+        return isTotal ? Cell::note(getFailureText(row.status)) : Cell::empty();
+      };
+  add("status", "status",
+      [](const Row &row) { return Cell(row.status.ok() ? std::string("ok") : std::string(row.status.message())); });
   return columns;
 }
 
-Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object context, const PlanTables &tables) {
+/// Adds the tables and notes of rows that have a plan. `isSingle` adds the tables of a report of one model.
+static void appendPlans(Report &report, llvm::ArrayRef<PlanRow> rows, const PlanTables &tables, bool isSingle) {
   auto [most, detailBytes, hasSweepTables] = tables;
-  bool haveRanks = llvm::any_of(rows, [](const PlanRow &row) { return row.ranks > 1; });
-  Report report{std::move(context), {{"plan", "", getPlanColumns(most, haveRanks), rows}}, {}};
   if (hasSweepTables) {
     report.tables.push_back(makePhasePeakTable(rows));
     report.tables.push_back(makeBlockTable(rows));
     report.tables.push_back(makeBlockBufferTable(rows, most));
   }
-  if (rows.size() == 1) {
+  if (isSingle) {
     const ModelPlan &plan = rows.front().plan;
     report.tables.push_back(makePhaseTable(plan));
     report.tables.push_back(makePeakTable(plan));
@@ -309,5 +320,21 @@ Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object c
   for (const PlanRow &row : rows)
     if (row.limitBytes > 0)
       report.notes.push_back(describeFit(row));
+}
+
+Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object context, const PlanTables &tables) {
+  bool haveRanks = llvm::any_of(rows, [](const PlanRow &row) { return row.ranks > 1; });
+  Report report{std::move(context), {{"plan", "", getPlanColumns(tables.most, haveRanks), rows}}, {}};
+  auto isPlanned = [](const PlanRow &row) { return row.status.ok(); };
+  if (llvm::all_of(rows, isPlanned)) {
+    appendPlans(report, rows, tables, rows.size() == 1);
+    return report;
+  }
+  std::vector<PlanRow> planned;
+  llvm::copy_if(rows, std::back_inserter(planned), isPlanned);
+  appendPlans(report, planned, tables, /*isSingle=*/false);
+  for (const PlanRow &row : rows)
+    if (!row.status.ok())
+      report.notes.push_back(describePlan(row) + ": " + std::string(row.status.message()));
   return report;
 }

@@ -57,16 +57,16 @@ FailureOr<Recomputation> cs336::findRecomputation(ModuleOp module, const Compile
   return best;
 }
 
-FailureOr<CompileOptions> cs336::fitMemoryBudget(ModuleOp module, const CompileOptions &options) {
+FailureOr<BudgetFit> cs336::findBudgetFit(ModuleOp module, const CompileOptions &options) {
   PipelineOptions pipeline;
   if (llvm::Error error = pipeline.read(options.pipeline)) {
     // Running the pipeline reports the error.
     llvm::consumeError(std::move(error));
-    return options;
+    return BudgetFit{options, ""};
   }
   std::string budget = pipeline.memoryBudget;
   if (budget.empty())
-    return options;
+    return BudgetFit{options, ""};
   auto fail = [&] { return emitError(module.getLoc()) << "memory budget " << budget << ": "; };
   if (pipeline.checkpoint != 0 || pipeline.selectiveCheckpoint != 0)
     return fail() << "conflicts with the pipeline's options checkpoint and selective-checkpoint, which choose what is "
@@ -81,18 +81,29 @@ FailureOr<CompileOptions> cs336::fitMemoryBudget(ModuleOp module, const CompileO
   if (*bytes == 0)
     return fail() << "the memory of the device is unknown here: give a size such as 30GiB", failure();
 
-  CompileOptions fitted = options;
-  fitted.pipeline.clear();
+  BudgetFit fit{options, ""};
+  fit.options.pipeline.clear();
   for (StringRef option : splitPipelineOptions(options.pipeline))
     if (option.split('=').first != kBudgetOption)
-      fitted.pipeline += option.str() + " ";
-  FailureOr<Recomputation> found = findRecomputation(module, fitted, *bytes);
+      fit.options.pipeline += option.str() + " ";
+  FailureOr<Recomputation> found = findRecomputation(module, fit.options, *bytes);
   if (failed(found))
     return failure();
   if (found->bytes > *bytes)
-    return fail() << "the program requires at least " << found->bytes << " bytes (" << formatBytes(found->bytes)
-                  << "): a smaller batch or a shorter context requires less",
-           failure();
-  fitted.pipeline += makeShareOption(found->share);
-  return fitted;
+    fit.whyNot =
+        llvm::formatv("memory budget {0}: the program requires at least {1} bytes ({2}), however much of it is "
+                      "recomputed: a narrower type, blocks of layers (checkpoint), a smaller batch or a "
+                      "shorter context may require less",
+                      budget, found->bytes, formatBytes(found->bytes));
+  fit.options.pipeline += makeShareOption(found->share);
+  return fit;
+}
+
+FailureOr<CompileOptions> cs336::fitMemoryBudget(ModuleOp module, const CompileOptions &options) {
+  FailureOr<BudgetFit> fit = findBudgetFit(module, options);
+  if (failed(fit))
+    return failure();
+  if (!fit->whyNot.empty())
+    return emitError(module.getLoc()) << fit->whyNot;
+  return std::move(fit->options);
 }

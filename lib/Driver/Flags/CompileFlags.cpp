@@ -34,10 +34,11 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
                   cl::desc("Number of consecutive layers per kept input; the backward pass computes the rest again "
                            "(default 0: keep all)"),
                   cl::value_desc("layers"), cl::cat(category), cl::sub(subcommand)),
-      memoryBudget("memory-budget",
-                   cl::desc("Maximum memory of the program, e.g. 30GiB, or auto: that of the device. The backward pass "
-                            "recomputes the smallest share of activations that fits, the cheapest per byte first"),
-                   cl::value_desc("size"), cl::cat(category), cl::sub(subcommand)),
+      memoryBudgets(
+          "memory-budget",
+          cl::desc("Maximum memory of the program, e.g. 30GiB, or auto: that of the device. The backward pass "
+                   "recomputes the smallest share of activations that fits, the cheapest per byte first"),
+          cl::value_desc("size"), cl::cat(category), cl::sub(subcommand)),
       pipeline("pipeline-options",
                cl::desc("More options of --cs336-pipeline, which cs336-opt --help lists: 'merge-gemms=false'"),
                cl::value_desc("options"), cl::cat(category), cl::sub(subcommand)),
@@ -68,6 +69,7 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
   dtypes.setNumOccurrencesFlag(cl::Optional);
   fusions.setNumOccurrencesFlag(cl::Optional);
   checkpoints.setNumOccurrencesFlag(cl::Optional);
+  memoryBudgets.setNumOccurrencesFlag(cl::Optional);
   if (sweep == Sweep::No)
     return;
   dtypes.setMiscFlag(cl::CommaSeparated);
@@ -86,6 +88,10 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
   checkpoints.setMiscFlag(cl::CommaSeparated);
   checkpoints.setDescription("Numbers of consecutive layers per kept input; the backward pass computes the rest again; "
                              "a list with commas is measured side by side (default 0: keep all)");
+  memoryBudgets.setMiscFlag(cl::CommaSeparated);
+  memoryBudgets.setDescription("Maximum memory of the program, e.g. 30GiB, or auto: that of the device; a list with "
+                               "commas is measured side by side. The backward pass recomputes the smallest share of "
+                               "activations that fits, the cheapest per byte first");
 }
 
 static llvm::StringRef getOptionName(llvm::StringRef option) { return option.split('=').first; }
@@ -99,12 +105,7 @@ static std::string joinValues(const Values &values, Stringify stringify) {
 static std::string stringifyNumber(unsigned number) { return std::to_string(number); }
 
 std::vector<FlagOption> CompileFlags::getSingleOptions() const {
-  std::vector<FlagOption> options;
-  if (memoryBudget.getNumOccurrences() > 0)
-    options.push_back({"memory-budget", memoryBudget, "--memory-budget"});
-  if (distribute)
-    llvm::append_range(options, distribute->getOptions());
-  return options;
+  return distribute ? distribute->getOptions() : std::vector<FlagOption>();
 }
 
 absl::Status CompileFlags::checkPipelineOptions() const {
@@ -116,6 +117,8 @@ absl::Status CompileFlags::checkPipelineOptions() const {
     values["fusion"] = "--fusion " + joinValues(fusions, stringifyFusion);
   if (!checkpoints.empty())
     values["checkpoint"] = "--checkpoint " + joinValues(checkpoints, stringifyNumber);
+  if (!memoryBudgets.empty())
+    values["memory-budget"] = "--memory-budget " + absl::StrJoin(memoryBudgets, ",");
   for (const FlagOption &option : getSingleOptions())
     values[option.name] = option.flag + " " + option.value;
   llvm::StringMap<llvm::StringRef> given;
@@ -137,15 +140,16 @@ absl::Status CompileFlags::checkPipelineOptions() const {
 }
 
 absl::Status CompileFlags::checkMemoryBudget(runtime::DeviceId device) const {
-  if (memoryBudget.getNumOccurrences() == 0)
+  if (memoryBudgets.empty())
     return absl::OkStatus();
   if (!checkpoints.empty())
     return absl::InvalidArgumentError("--memory-budget conflicts with --checkpoint: it chooses what is recomputed");
-  if (memoryBudget != kAuto)
-    return parseBytes(memoryBudget)
-               ? absl::OkStatus()
-               : absl::InvalidArgumentError(absl::StrCat("--memory-budget is '", memoryBudget.getValue(),
-                                                         "', must be a size such as 30GiB, or auto"));
+  for (const std::string &budget : memoryBudgets)
+    if (budget != kAuto && !parseBytes(budget))
+      return absl::InvalidArgumentError(
+          absl::StrCat("--memory-budget is '", budget, "', must be a size such as 30GiB, or auto"));
+  if (!llvm::is_contained(memoryBudgets, kAuto))
+    return absl::OkStatus();
   absl::StatusOr<int64_t> bytes = getMemoryBudget(device);
   if (bytes.ok())
     return absl::OkStatus();
@@ -237,6 +241,7 @@ std::vector<PipelineVariant> CompileFlags::getPipelines() const {
     append("fusion", fusions, stringifyFusion);
   }
   append("checkpoint", checkpoints, stringifyNumber);
+  append("memory-budget", memoryBudgets, [](const std::string &budget) { return budget; });
   for (const FlagOption &option : getSingleOptions())
     for (PipelineVariant &variant : variants)
       variant.options += " " + option.name + "=" + option.value;

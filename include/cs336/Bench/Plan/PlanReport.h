@@ -13,6 +13,8 @@
 #include "cs336/Bench/Report/Report.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 
+#include "absl/status/status.h"
+
 namespace cs336::bench {
 
 /// One model, in one type, at one level of fusion.
@@ -34,6 +36,8 @@ struct PlanRow {
   /// and whether this number takes the least memory.
   std::optional<int64_t> checkpoint = std::nullopt;
   bool isBestCheckpoint = false;
+  /// RESOURCE_EXHAUSTED if nothing meets the memory budget; there is no plan then.
+  absl::Status status = absl::OkStatus();
 
   bool fits() const { return limitBytes == 0 || plan.getTotalBytes() <= limitBytes; }
 };

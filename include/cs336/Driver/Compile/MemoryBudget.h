@@ -28,8 +28,19 @@ struct Recomputation {
 /// gives a larger share. Fails with diagnostics if the pipeline does.
 llvm::FailureOr<Recomputation> findRecomputation(mlir::ModuleOp module, const CompileOptions &options, int64_t budget);
 
-/// Replaces the pipeline's option `memory-budget`, if it is set, by the `selective-checkpoint` that fits it. Fails with
-/// a diagnostic if the option is invalid, or if no recomputation fits.
+/// What a compilation does with a memory budget.
+struct BudgetFit {
+  /// The options without the budget, and with the recomputation that fits it.
+  CompileOptions options;
+  /// "memory budget 1KiB: the program requires at least …" if no recomputation fits; empty otherwise.
+  std::string whyNot;
+};
+
+/// Replaces the pipeline's option `memory-budget`, if it is set, by the `selective-checkpoint` that fits it, or returns
+/// the reason why none does. Fails with a diagnostic if the option is invalid.
+llvm::FailureOr<BudgetFit> findBudgetFit(mlir::ModuleOp module, const CompileOptions &options);
+
+/// Returns the options of `findBudgetFit`. Also fails with a diagnostic if no recomputation fits.
 llvm::FailureOr<CompileOptions> fitMemoryBudget(mlir::ModuleOp module, const CompileOptions &options);
 
 } // namespace cs336

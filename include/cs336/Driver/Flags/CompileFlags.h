@@ -14,6 +14,7 @@
 #include "cs336/Driver/Flags/DistributeFlags.h"
 #include "cs336/Driver/Flags/FlagParsers.h"
 #include "mlir/Support/Timing.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -41,7 +42,7 @@ struct PipelineVariant {
 class CompileFlags {
 public:
   /// The values that `--dtype` and `--fusion` accept: only one, or lists with commas. Tools that accept lists also have
-  /// `--ladder`. Tools that compile whole steps also accept lists of `--checkpoint`.
+  /// `--ladder`. Tools that compile whole steps also accept lists of `--checkpoint` and `--memory-budget`.
   enum class Sweep { No, Yes, WithCheckpoints };
 
   /// `distribute` adds its options to every pipeline. It must outlive this object; null stands for one rank.
@@ -64,7 +65,7 @@ public:
 
   /// Return whether the flag is given: `--checkpoint`, `--memory-budget`.
   bool setsCheckpoint() const { return !checkpoints.empty(); }
-  bool setsMemoryBudget() const { return memoryBudget.getNumOccurrences() > 0; }
+  bool setsMemoryBudget() const { return !memoryBudgets.empty(); }
 
   /// Returns whether schedules are tuned.
   bool tunesSchedules() const { return autotune; }
@@ -72,8 +73,9 @@ public:
   /// Sets the function that ends `--autotune` by returning CANCELLED. Without it, only a signal ends it.
   void setInterruption(std::function<absl::Status()> check) { interruption = std::move(check); }
 
-  /// Returns every combination of `--dtype`, `--fusion` and `--checkpoint`, the last varying fastest. With `--ladder`,
-  /// every type's ladder replaces `--dtype` and `--fusion`. Without a sweep there is one pipeline.
+  /// Returns every combination of `--dtype`, `--fusion` and `--checkpoint` or `--memory-budget`, the last varying
+  /// fastest. With `--ladder`, every type's ladder replaces `--dtype` and `--fusion`. Without a sweep there is one
+  /// pipeline.
   std::vector<PipelineVariant> getPipelines() const;
 
   /// Calls `function` with the options that the flags describe for the device and the last pipeline of `getPipelines`.
@@ -94,7 +96,7 @@ public:
       options.cacheFolder.clear();
     options.dumpDir = dumpDir;
     // If the memory of the device is unknown, check() has reported the error.
-    if (memoryBudget == kAuto)
+    if (llvm::is_contained(memoryBudgets, kAuto))
       options.deviceMemoryBytes = getMemoryBudget(device).value_or(0);
     options.timing = &root;
     options.remarks = remarks;
@@ -123,7 +125,7 @@ private:
   /// Null without a sweep.
   std::unique_ptr<llvm::cl::opt<bool>> ladder;
   llvm::cl::list<unsigned> checkpoints;
-  TextFlag memoryBudget;
+  llvm::cl::list<std::string> memoryBudgets;
   llvm::cl::opt<std::string> pipeline;
   TextFlag cpu;
   llvm::cl::list<std::string> architectures;
