@@ -282,6 +282,8 @@ LogicalResult cs336::buildPipeline(OpPassManager &manager, const PipelineOptions
   if (!options.memoryBudget.empty())
     return error("the option memory-budget of the pipeline takes several compilations: cs336-translate, cs336-run, "
                  "cs336-bench and Python have it; here set selective-checkpoint");
+  if (options.distribute.hasValue() && !options.worldSize.hasValue())
+    return error("the option distribute of the pipeline requires the option world-size, the number of ranks");
   addPreparation(manager, options);
   if (failed(addExtra(manager, options.extraBeforeRecognition, error)))
     return failure();
@@ -314,17 +316,11 @@ LogicalResult cs336::buildPipeline(OpPassManager &manager, const PipelineOptions
 // Options as text
 //===----------------------------------------------------------------------===//
 
-StringRef PipelineOptions::getExtraBeforePlanning() const {
-  for (const ExtraPasses *extra :
-       {&extraBeforeRecognition, &extraAfterRecognition, &extraAfterAutocast, &extraAfterDecomposition,
-        &extraAfterDifferentiation, &extraAfterOptimizer, &extraAfterFusion, &extraAfterLowering})
-    if (!extra->getValue().empty())
-      return extra->getArgStr();
-  return "";
-}
-
 bool PipelineOptions::hasExtraPasses() const {
-  return !getExtraBeforePlanning().empty() || !extraAfterPlanning.getValue().empty();
+  return llvm::any_of(ArrayRef({&extraBeforeRecognition, &extraAfterRecognition, &extraAfterAutocast,
+                                &extraAfterDecomposition, &extraAfterDifferentiation, &extraAfterOptimizer,
+                                &extraAfterFusion, &extraAfterLowering, &extraAfterPlanning}),
+                      [](const ExtraPasses *extra) { return !extra->getValue().empty(); });
 }
 
 SmallVector<StringRef> cs336::splitPipelineOptions(StringRef text) {

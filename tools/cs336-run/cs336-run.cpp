@@ -43,10 +43,12 @@ Where a NaN comes from, where the time goes, and what the attention of layer 0 c
   cs336-run tiny.mlir --random-inputs --dump-values 'layers.0.attn.*'
 )";
 
-/// Loads or compiles the program.
+/// Loads or compiles the program. Every process compiles.
 static absl::StatusOr<std::shared_ptr<const Executable>> load(const RunFlags &flags) {
-  absl::StatusOr<LoadedProgram> program = flags.compile.compile(
-      flags.device, [&](const CompileOptions &options) { return loadProgram(flags.program, options); });
+  absl::StatusOr<LoadedProgram> program = flags.compile.compile(flags.device, [&](CompileOptions options) {
+    options.dumpDir = getPathOfRank(options.dumpDir, flags.place ? flags.place->rank : 0);
+    return loadProgram(flags.program, options);
+  });
   if (!program.ok())
     return program.status();
   if (!program->wasCompiled)
@@ -59,7 +61,7 @@ static absl::StatusOr<std::shared_ptr<const Executable>> load(const RunFlags &fl
   if (worldSize != flags.ranks)
     return absl::InvalidArgumentError(absl::StrCat(
         flags.program.getValue(), " is a program for ", worldSize, worldSize == 1 ? " rank" : " ranks",
-        ", but this run has ", flags.ranks.getValue(), ": pass --ranks or --nproc ", worldSize,
+        ", but this run has ", flags.ranks.getValue(), ": pass --ranks ", worldSize, " or --nproc ", worldSize,
         worldSize == 1 && !flags.distribute.areGiven() ? ", or --distribute, which averages gradients over ranks"
                                                        : ""));
   return std::move(program->executable);

@@ -99,7 +99,8 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   Option<std::string> memoryBudget{
       *this, "memory-budget",
       llvm::cl::desc("Memory that the planned program may need, such as 30GiB, or auto: of the device. Compilation "
-                     "selects the smallest selective-checkpoint that fits"),
+                     "selects the smallest selective-checkpoint that fits. Tools that run or write programs have this "
+                     "option; a pipeline alone, as in cs336-opt, refuses it"),
       llvm::cl::init("")};
   Option<uint64_t> recomputePointwise{
       *this, "recompute-pointwise",
@@ -168,8 +169,6 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
 
   /// Returns whether any option adds passes.
   bool hasExtraPasses() const;
-  /// Returns the name of a given option that adds passes before planning; empty if there is none.
-  llvm::StringRef getExtraBeforePlanning() const;
 
   /// Sets the options that `text` gives: "dtype=bf16 fusion=all". The error lists the known names of an option or value
   /// that is unknown.

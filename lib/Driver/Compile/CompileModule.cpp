@@ -17,6 +17,7 @@
 #include "cs336/Target/CUDA/CUDATarget.h"
 #include "cs336/Target/CUDA/TargetDescription.h"
 #include "cs336/Target/Executable/EmitExecutable.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -38,6 +39,34 @@ static LogicalResult parseOptions(ModuleOp module, const CompileOptions &options
   diagnostic.abandon();
   pipeline.target = options.target;
   return success();
+}
+
+/// Returns the name of an option that only passes before those of `entries` read; empty if there is none.
+static StringRef findPastOption(const CompileOptions &options, bool isPlanned) {
+  for (StringRef option : splitPipelineOptions(options.pipeline)) {
+    StringRef name = option.split('=').first;
+    bool isOfPlanning = llvm::is_contained({"gather-ahead", "tuned-schedules", "extra-after-planning"}, name);
+    if (name != "target" && (isPlanned || !isOfPlanning))
+      return name;
+  }
+  return "";
+}
+
+/// Returns whether all numbers of the program are in float64, which autocast keeps.
+static bool isInFloat64(ModuleOp module) {
+  bool hasDoubles = false, hasOthers = false;
+  auto count = [&](TypeRange types) {
+    for (Type type : types) {
+      Type element = getElementTypeOrSelf(type);
+      hasDoubles |= element.isF64();
+      hasOthers |= isa<FloatType>(element) && !element.isF64();
+    }
+  };
+  for (auto function : module.getOps<func::FuncOp>()) {
+    count(function.getArgumentTypes());
+    function.walk([&](Operation *op) { count(op->getResultTypes()); });
+  }
+  return hasDoubles && !hasOthers;
 }
 
 /// A timing scope inside the caller's, or one that measures nothing.
@@ -75,12 +104,15 @@ LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &given) {
   auto entries = module.getOps<exec::EntryOp>();
   auto isPlanned = [](exec::EntryOp entry) { return entry.getArenaBytes().has_value(); };
   auto fail = [&](const Twine &message) { return emitError(UnknownLoc::get(module.getContext())) << message; };
-  if (!entries.empty() && pipeline.hasExtraPasses() &&
-      (!pipeline.getExtraBeforePlanning().empty() || llvm::all_of(entries, isPlanned)))
-    return fail(
-        "options of the pipeline add passes, and the module is exec IR that is past them: give the module before "
-        "--cs336-pipeline, or run passes with cs336-opt");
-  if (!entries.empty() && llvm::all_of(entries, isPlanned))
+  bool isPast = !entries.empty(), isAllPlanned = isPast && llvm::all_of(entries, isPlanned);
+  if (StringRef past = isPast ? findPastOption(options, isAllPlanned) : ""; !past.empty())
+    return fail("the option " + past +
+                " of the pipeline has no effect, because the module is exec IR, past the passes that read the option: "
+                "leave it out, or give the module before --cs336-pipeline");
+  if (pipeline.dtype != ComputeType::FP32 && isInFloat64(module))
+    return fail("the option dtype=" + stringifyComputeType(pipeline.dtype) +
+                " of the pipeline has no effect on a program in float64: leave it out, or build the model in float32");
+  if (isAllPlanned)
     return success();
   // A planned program keeps the architectures that it was planned for.
   if (options.target == Target::CUDA)

@@ -182,9 +182,12 @@ llvm::Expected<std::vector<std::string>> NVRTC::getSupportedArchitectures() cons
   if (status != 0)
     return llvm::createStringError("asking NVRTC for its architectures: " +
                                    llvm::Twine(functions->getErrorString(status)));
+  // The oldest GPUs have no asynchronous copies to shared memory.
+  constexpr int least = 80;
   std::vector<std::string> names;
   for (int number : numbers)
-    names.push_back("sm_" + std::to_string(number));
+    if (number >= least)
+      names.push_back("sm_" + std::to_string(number));
   return names;
 }
 

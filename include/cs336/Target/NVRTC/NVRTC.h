@@ -50,7 +50,8 @@ public:
   /// Returns the root in which the library was found.
   llvm::StringRef getToolkit() const { return toolkit; }
 
-  /// Returns the architectures that text is compiled for, without the suffixes of specific ones: "sm_75", "sm_80", ….
+  /// Returns the architectures from 8.0 on that text is compiled for, without the suffixes of specific ones: "sm_80",
+  /// "sm_86", ….
   llvm::Expected<std::vector<std::string>> getSupportedArchitectures() const;
   /// Fails, with the list of architectures, unless the name is that of an architecture, such as "sm_80" or "sm_90a".
   llvm::Error checkArchitecture(llvm::StringRef architecture) const;
