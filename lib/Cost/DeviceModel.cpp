@@ -51,10 +51,13 @@ static constexpr Interconnect kA100Links = {12e-6, {0.6e-6, 300e9}, {4e-6, 25e9}
 /// network, 10 Gb/s Ethernet, was not measured.
 static constexpr Interconnect kCPULinks = {32e-6, {7e-6, 3.5e9}, {50e-6, 1.25e9}, 8};
 
-/// The rates of "h200" were measured on one with a copy and with large GEMMs of random numbers. Those of "a100" are the
-/// data sheet's (SXM, 80 GB). "cpu" stands for two cores of a laptop.
+/// The rates of "h200" were measured on one with a copy and with large GEMMs of random numbers. An "h100" (SXM, 80 GB)
+/// has the multiprocessors and the links of an H200. Its memory has the data sheet's 3.35 TB/s, of which a copy is
+/// assumed to reach the same share as on an H200: 4.24 of 4.8. The rates of "a100" are the data sheet's (SXM, 80 GB).
+/// "cpu" stands for two cores of a laptop.
 static constexpr DeviceModel kModels[] = {
     {"h200", 4.24e12, 60e12, 47e12, 340e12, 700e12, 2e-6, kH200Links},
+    {"h100", 2.96e12, 60e12, 47e12, 340e12, 700e12, 2e-6, kH200Links},
     {"a100", 2.04e12, 9.7e12, 19.5e12, 156e12, 312e12, 3e-6, kA100Links},
     {"cpu", 1e10, 1e10, 2e10, 2e10, 2e10, 5e-6, kCPULinks},
 };

@@ -52,7 +52,7 @@ ScalingCommand::ScalingCommand()
               cl::desc("Bytes of the all-reduced buffer: 1MB is 10^6, 1MiB 2^20 (default: the gradients of the model)"),
               cl::value_desc("bytes,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
       predictOn(category, subcommand), links(category, subcommand), output(category, subcommand) {
-  predictOn.setDescription("Device whose rates and links predict times: h200 (default), a100 or cpu");
+  predictOn.setDescription("Device whose rates and links predict times: h200 (default), h100, a100 or cpu");
 }
 
 void ScalingCommand::hideOtherOptions() { hideOtherFlags({&category, &modelCategory}, subcommand); }

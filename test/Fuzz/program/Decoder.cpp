@@ -228,7 +228,14 @@ Case decode(const Recipe &recipe) {
   uint8_t compute = kComputes[recipe.header[Recipe::kCompute] % 8], machine = recipe.header[Recipe::kMachine];
   result.graph.compute = static_cast<ComputeType>(compute);
   result.cpu = kCpus[machine % 8];
-  result.plain = absl::StrCat("dtype=", kComputeTypes[compute]);
+  Decoder(recipe, result.graph).run();
+  // A program in float64 refuses other types.
+  bool hasNarrow = std::any_of(result.graph.nodes.begin(), result.graph.nodes.end(), [](const Node &node) {
+    return runtime::IsFloat(node.type.dtype) && node.type.dtype != DType::kF64;
+  });
+  if (!hasNarrow)
+    result.graph.compute = ComputeType::kFP32;
+  result.plain = absl::StrCat("dtype=", kComputeTypes[static_cast<size_t>(result.graph.compute)]);
   result.fused = absl::StrCat(result.plain, " fusion=", kFusions[machine / 8 % 8]);
   result.plain += " fusion=none";
   if (uint8_t options = recipe.header[Recipe::kPipeline]; options >= 128) {
@@ -239,7 +246,6 @@ Case decode(const Recipe &recipe) {
       if (options >> i & 1)
         result.fused += kOptions[i];
   }
-  Decoder(recipe, result.graph).run();
   // Only these instruction sets support f16.
   bool hasF16 = result.graph.compute == ComputeType::kFP16 ||
                 std::any_of(result.graph.nodes.begin(), result.graph.nodes.end(),

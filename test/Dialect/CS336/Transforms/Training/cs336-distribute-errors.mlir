@@ -10,7 +10,7 @@
 // WORLD: cannot be distributed: world-size is 0, must be at least 1
 // BUCKET: cannot be distributed: bucket-mib is -1.00, must be above 0, or 0 for a size by the gradients
 // NAN: for the --bucket-mib option: 'nan' is neither a finite number of MiB nor auto
-// DEVICE: cannot be distributed: unknown predict-on 'h300': expected h200, a100 or cpu
+// DEVICE: cannot be distributed: unknown predict-on 'h300': expected h200, h100, a100 or cpu
 // PREFETCH: cannot be distributed: prefetch is -2, must not be negative, except -1, which chooses it by the mode
 // MODE: unknown mode 'ring': expected per-parameter, flat, overlap, bucket, zero1 or fsdp
 

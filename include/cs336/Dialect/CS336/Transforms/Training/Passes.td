@@ -187,7 +187,7 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
            "Size in MiB at which a bucket is complete, or auto: chosen by predicted times (default: a twentieth of all "
            "gradients, at least 25)">,
     Option<"predictOn", "predict-on", "std::string", "\"h200\"",
-           "Device whose rates and links bucket-mib=auto uses: h200 (default), a100 or cpu">,
+           "Device whose rates and links bucket-mib=auto uses: h200 (default), h100, a100 or cpu">,
     Option<"prefetch", "prefetch", "int64_t", "-1",
            "Number of layers by which sharded parameters are gathered ahead of their first use (default: all for a "
            "backward pass of mode zero1, otherwise 1)">];
