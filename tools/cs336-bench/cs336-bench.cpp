@@ -36,7 +36,7 @@ static constexpr llvm::StringLiteral kOverview = R"(Measures Transformer trainin
 
 Flags that describe the model take lists with commas; every combination is measured. The default --mode of
 `model` is forward, and that of other commands is train. Ctrl-C or `timeout` ends a sweep with the report of what
-it has measured; a second Ctrl-C ends it at once. Cells that do not fit into memory are marked OOM, which is no error.
+it has measured; a second Ctrl-C ends it at once. Cells that do not fit into memory are marked OOM, which is not an error.
 Exit codes: 0, 1 for errors, 2 if cells of --peer are missing, 128 plus the number of a signal that ended it.
 Forward, forward and backward, and the whole step of one size:
   cs336-bench model --size small --mode forward,forward_backward,train --steps 5

@@ -14,7 +14,8 @@ using namespace cs336::bench;
 namespace cl = llvm::cl;
 
 PredictOnFlag::PredictOnFlag(cl::OptionCategory &category, cl::SubCommand &subcommand)
-    : name("predict-on", cl::desc("Device whose rates predict times: h200 (default for --device cuda), h100, a100 or cpu"),
+    : name("predict-on",
+           cl::desc("Device whose rates predict times: h200 (default for --device cuda), h100, a100 or cpu"),
            cl::value_desc("name"), cl::cat(category), cl::sub(subcommand)) {}
 
 absl::Status PredictOnFlag::check() const {

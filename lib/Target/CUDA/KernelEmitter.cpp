@@ -237,8 +237,7 @@ SmallVector<ScheduledPart> KernelEmitter::selectParts(const DeviceKernel &kernel
   SmallVector<DeviceKernel> split = splitByShape(kernel);
   if (split.size() != selection.size()) {
     whyNot = "has " + std::to_string(split.size()) + (split.size() == 1 ? " part" : " parts") +
-             ", but 'exec.schedules' lists " + std::to_string(selection.size()) +
-             " schedules: list one for each part";
+             ", but 'exec.schedules' lists " + std::to_string(selection.size()) + " schedules: list one for each part";
     return {};
   }
   for (auto [part, selected] : llvm::zip_equal(split, selection)) {

@@ -62,8 +62,8 @@ struct MeasuredTime {
   int64_t launches = 0;
 };
 
-/// The commands that have no kernel of the program: GEMMs, which a library runs, and copies.
-inline constexpr llvm::StringLiteral kGemm = "gemm", kCopy = "copy", kKernel = "kernel";
+/// Kinds of commands: the launch of a kernel of the program, a GEMM, which a library runs, and a copy.
+inline constexpr llvm::StringLiteral kKernel = "kernel", kGemm = "gemm", kCopy = "copy";
 
 /// A kernel of a program, or all GEMMs or copies with one name: "gemm_w13".
 struct KernelFacts {

@@ -28,7 +28,7 @@ struct Recomputation {
 /// gives a larger share. Fails with diagnostics if the pipeline does.
 llvm::FailureOr<Recomputation> findRecomputation(mlir::ModuleOp module, const CompileOptions &options, int64_t budget);
 
-/// What a compilation does with a memory budget.
+/// The effect of a memory budget on a compilation.
 struct BudgetFit {
   /// The options without the budget, and with the recomputation that fits it.
   CompileOptions options;

@@ -91,7 +91,9 @@ private:
 };
 } // namespace
 
-static bool isMinusInfinity(Value value) { return getConstantNumber(value) == -std::numeric_limits<double>::infinity(); }
+static bool isMinusInfinity(Value value) {
+  return getConstantNumber(value) == -std::numeric_limits<double>::infinity();
+}
 
 //===----------------------------------------------------------------------===//
 // Numbers
