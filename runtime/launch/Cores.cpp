@@ -20,7 +20,7 @@ namespace cs336::runtime {
 
 namespace {
 
-/// What a rank tells the others: ranks with equal values share their cores.
+/// The cores of a rank, for the other ranks: ranks with equal values share their cores.
 struct CoresOfRank {
   std::array<char, 40> host = {}; // The identity of the running kernel, a UUID, which containers of a host share.
   cpu_set_t cores;
