@@ -96,7 +96,7 @@ class TransformerConfig:
         ValueError
             If the size is unknown, or the numbers do not describe a valid model.
         TypeError
-            If there is no such hyper-parameter.
+            If a change does not name a hyper-parameter. The message lists the names.
 
         Examples
         --------

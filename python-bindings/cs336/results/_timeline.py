@@ -70,7 +70,7 @@ def plot_timelines(paths: Sequence[str | os.PathLike[str]], *, arena: bool = Fal
     TypeError
         If one path was passed instead of a list.
     ValueError
-        If there are no paths, or a file is not a timeline or has no commands.
+        If `paths` is empty, a file is not a timeline, or a timeline has no commands.
     """
     _check_paths(paths)
     timelines = [_read(path) for path in paths]

@@ -36,7 +36,7 @@ struct PlanRow {
   /// and whether this number takes the least memory.
   std::optional<int64_t> checkpoint = std::nullopt;
   bool isBestCheckpoint = false;
-  /// RESOURCE_EXHAUSTED if nothing meets the memory budget; there is no plan then.
+  /// RESOURCE_EXHAUSTED if no recomputation meets the memory budget. The row then has no plan.
   absl::Status status = absl::OkStatus();
 
   bool fits() const { return limitBytes == 0 || plan.getTotalBytes() <= limitBytes; }
