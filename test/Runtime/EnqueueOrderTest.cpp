@@ -37,6 +37,21 @@ TEST(EnqueueOrderTest, ASideStreamWaitsUntilTheMainStreamCannotGoOn) {
               ElementsAre(0, 1, 5, 6, 2, 3, 4, 7));
 }
 
+/// A backward pass of three gradients, each of which is reduced.
+TEST(EnqueueOrderTest, AReductionPrecedesTheNextGradient) {
+  EXPECT_THAT(OrderForEnqueue({Work(0), Record(0, 0), Wait(1, 0), Work(1), Work(0), Record(0, 1), Wait(1, 1), Work(1),
+                               Work(0), Record(0, 2), Wait(1, 2), Work(1)}),
+              ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
+}
+
+/// The main stream waits for gathers, which wait for it: the first command of stream 1 cannot both follow and precede
+/// the computation.
+TEST(EnqueueOrderTest, TheMainStreamIsPreferred) {
+  EXPECT_THAT(OrderForEnqueue({Work(1), Record(1, 0), Work(0), Record(0, 1), Wait(1, 1), Work(1), Record(1, 2), Work(0),
+                               Wait(0, 0), Work(0), Wait(0, 2), Work(0)}),
+              ElementsAre(2, 3, 7, 0, 1, 8, 9, 4, 5, 6, 10, 11));
+}
+
 TEST(EnqueueOrderTest, AnEventIsRecordedAgainAfterItsWaits) {
   // Stream 1 could record event 0 again at once, but stream 0 still waits for the first record.
   EXPECT_THAT(OrderForEnqueue({Record(1, 0), Work(0), Wait(0, 0), Record(1, 0), Wait(0, 0)}),

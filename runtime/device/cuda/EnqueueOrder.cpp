@@ -7,9 +7,12 @@
 
 #include "device/cuda/EnqueueOrder.h"
 
+#include "absl/algorithm/container.h"
+
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <utility>
 
 namespace cs336::runtime {
 
@@ -39,10 +42,81 @@ std::vector<std::vector<size_t>> FindEarlierUses(absl::Span<const CommandInfo> i
   return earlier;
 }
 
+/// Requirements on the order of commands: each entry lists the positions of commands that must be enqueued before it.
+class Order {
+public:
+  explicit Order(absl::Span<const CommandInfo> infos) : earlier_(FindEarlierUses(infos)) {
+    std::map<int64_t, size_t> latest;
+    for (size_t i = 0; i != infos.size(); ++i) {
+      auto [place, is_first] = latest.try_emplace(infos[i].stream, i);
+      if (!is_first)
+        earlier_[i].push_back(std::exchange(place->second, i));
+    }
+  }
+
+  /// Requires that `first` is enqueued before `second`, unless other requirements contradict that.
+  void Prefer(size_t first, size_t second) {
+    if (!Precedes(second, first))
+      earlier_[second].push_back(first);
+  }
+
+  const std::vector<size_t> &Earlier(size_t i) const { return earlier_[i]; }
+
+private:
+  /// Returns true if `first` must be enqueued before `last`, or is it.
+  bool Precedes(size_t first, size_t last) const {
+    std::vector<bool> is_found(earlier_.size());
+    std::vector<size_t> found = {last};
+    is_found[last] = true;
+    for (size_t next = 0; next != found.size() && !is_found[first]; ++next)
+      for (size_t each : earlier_[found[next]])
+        if (!is_found[each]) {
+          is_found[each] = true;
+          found.push_back(each);
+        }
+    return is_found[first];
+  }
+
+  std::vector<std::vector<size_t>> earlier_;
+};
+
+/// A wait of one stream for the work of another one.
+struct Meeting {
+  bool is_of_main;
+  size_t before;     // The last work of the waiting stream before the wait.
+  size_t waited_for; // The last work before the event.
+};
+
+/// Returns the waits for other streams whose streams have work before the wait, those of the main stream first.
+std::vector<Meeting> FindMeetings(absl::Span<const CommandInfo> infos) {
+  std::vector<Meeting> meetings;
+  std::map<int64_t, size_t> latest_work, recorded; // By stream; by event.
+  std::map<int64_t, int64_t> recorder;
+  for (size_t i = 0; i != infos.size(); ++i) {
+    auto work = latest_work.find(infos[i].stream);
+    if (infos[i].kind == "record") {
+      recorded.erase(infos[i].event);
+      recorder[infos[i].event] = infos[i].stream;
+      if (work != latest_work.end())
+        recorded[infos[i].event] = work->second;
+    } else if (infos[i].kind == "wait") {
+      auto event = recorded.find(infos[i].event);
+      if (event != recorded.end() && work != latest_work.end() && recorder[infos[i].event] != infos[i].stream)
+        meetings.push_back({infos[i].stream == 0, work->second, event->second});
+    } else {
+      latest_work[infos[i].stream] = i;
+    }
+  }
+  absl::c_stable_partition(meetings, [](const Meeting &each) { return each.is_of_main; });
+  return meetings;
+}
+
 } // namespace
 
 std::vector<size_t> OrderForEnqueue(absl::Span<const CommandInfo> infos) {
-  std::vector<std::vector<size_t>> earlier = FindEarlierUses(infos);
+  Order required(infos);
+  for (const Meeting &each : FindMeetings(infos))
+    required.Prefer(each.before, each.waited_for);
   std::map<int64_t, std::deque<size_t>> streams; // Commands that are not enqueued yet.
   for (size_t i = 0; i != infos.size(); ++i)
     streams[infos[i].stream].push_back(i);
@@ -50,13 +124,10 @@ std::vector<size_t> OrderForEnqueue(absl::Span<const CommandInfo> infos) {
   std::vector<size_t> order;
   std::vector<bool> is_enqueued(infos.size());
   auto is_ready = [&](size_t i) {
-    for (size_t each : earlier[i])
-      if (!is_enqueued[each])
-        return false;
-    return true;
+    return absl::c_all_of(required.Earlier(i), [&](size_t each) { return is_enqueued[each]; });
   };
   while (order.size() != infos.size()) {
-    // One of them is ready: the first of the remaining commands follows all earlier ones.
+    // One of them is ready, since the requirements have no cycle.
     for (auto &[stream, commands] : streams) {
       if (commands.empty() || !is_ready(commands.front()))
         continue;
