@@ -12,6 +12,7 @@
 #include "absl/strings/substitute.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -103,9 +104,10 @@ come:
 }
 )";
 
-/// A block walks through the operands in chunks of a vector per thread. Each thread copies its vector of a chunk from
-/// all ranks to places of its own in a ring of `stages` stages in shared memory, and adds those that have come. No
-/// register waits for another GPU, so a few multiprocessors keep NVLink busy.
+/// A block walks through the operands in chunks of a vector per thread. The chunks are numbered through all operands,
+/// and a block takes those of every `blocks`-th number, so many small operands are divided as one large one. Each
+/// thread copies its vector of a chunk from all ranks to places of its own in a ring of `stages` stages in shared
+/// memory, and adds those that have come. No register waits for another GPU, so a few multiprocessors keep NVLink busy.
 ///
 /// The threads of a block take each chunk together, also those that have no vector in it. If each went on to the next
 /// operand by itself, ptxas would still keep the operand in a register that the threads of a warp share.
@@ -114,7 +116,7 @@ come:
 /// one by one.
 ///
 /// $0: name. $1: declarations. $2: stages. $3: neutral sums. $4: adds %word0, …, %word3. $5: rounds into these.
-/// $6: stores the first %rest bytes of these at %address.
+/// $6: stores the first %rest bytes of these at %address. $7: threads of a block. $8: the binary logarithm of $7.
 constexpr char kReduce[] = R"(
 .version 7.0
 .target sm_80
@@ -184,11 +186,14 @@ load:
   sub.u64 %load_operands, %load_operands, 1;
   setp.eq.u64 %is_end, %load_operands, 0;
   @%is_end bra.uni loaded;
+  add.u64 %left, %load_end, $7 - 1;
+  shr.u64 %left, %left, $8;
+  shl.b64 %left, %left, $8;
+  sub.u64 %load_chunk, %load_chunk, %left;
   add.u64 %load_record, %load_record, %record_bytes;
   ld.global.u64 %load_bytes, [%load_record];
   add.u64 %load_end, %load_bytes, 15;
   shr.u64 %load_end, %load_end, 4;
-  mov.u64 %load_chunk, %first;
   bra.uni load;
 load_chunk:
   add.u64 %index, %load_chunk, %thread;
@@ -229,11 +234,14 @@ add:
   sub.u64 %add_operands, %add_operands, 1;
   setp.eq.u64 %is_end, %add_operands, 0;
   @%is_end ret.uni;
+  add.u64 %left, %add_end, $7 - 1;
+  shr.u64 %left, %left, $8;
+  shl.b64 %left, %left, $8;
+  sub.u64 %add_chunk, %add_chunk, %left;
   add.u64 %add_record, %add_record, %record_bytes;
   ld.global.u64 %add_bytes, [%add_record];
   add.u64 %add_end, %add_bytes, 15;
   shr.u64 %add_end, %add_end, 4;
-  mov.u64 %add_chunk, %first;
   bra.uni add;
 add_chunk:
   add.u64 %index, %add_chunk, %thread;
@@ -395,7 +403,7 @@ std::string ReduceText(DType dtype, Reduction reduction, int ranks) {
   });
   std::string store = ForEachValue(dtype, [&](int word, int value) { return StoreRest(dtype, word, value); });
   return absl::Substitute(kReduce, ReduceName(dtype, reduction), declarations, Stages(ranks), neutral, add,
-                          Round(dtype, reduction, ranks), store);
+                          Round(dtype, reduction, ranks), store, kReduceThreads, std::countr_zero(kReduceThreads));
 }
 
 } // namespace cs336::runtime

@@ -20,7 +20,7 @@ void PeerSums::Add(int64_t bytes, const std::vector<CUdeviceptr> &addresses) {
   records_.push_back(static_cast<uint64_t>(bytes));
   records_.insert(records_.end(), addresses.begin(), addresses.end());
   ++count_;
-  most_vectors_ = std::max(most_vectors_, VectorsOf(bytes));
+  chunks_ += (VectorsOf(bytes) + kReduceThreads - 1) / kReduceThreads;
 }
 
 absl::Status PeerSums::Prepare(PeerGroup &peers, DType dtype, Reduction reduction, unsigned most_blocks) {
@@ -28,8 +28,7 @@ absl::Status PeerSums::Prepare(PeerGroup &peers, DType dtype, Reduction reductio
   CS336_ASSIGN_OR_RETURN(table_, peers.memory().Allocate(bytes, /*alignment=*/256));
   CS336_RETURN_IF_ERROR(peers.memory().CopyFromHost(table_.data(), records_.data(), bytes));
   CS336_ASSIGN_OR_RETURN(kernel_, peers.FindReduction(dtype, reduction));
-  int64_t useful = (most_vectors_ + kReduceThreads - 1) / kReduceThreads;
-  blocks_ = static_cast<unsigned>(std::clamp<int64_t>(useful, 1, most_blocks));
+  blocks_ = static_cast<unsigned>(std::clamp<int64_t>(chunks_, 1, most_blocks));
   return absl::OkStatus();
 }
 

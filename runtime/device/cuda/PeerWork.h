@@ -69,14 +69,15 @@ public:
   explicit PeerSums(int targets) : targets_(targets) {}
   /// Adds an operand. The addresses are those of each rank's values, then those of the results.
   void Add(int64_t bytes, const std::vector<CUdeviceptr> &addresses);
-  /// Allocates what the kernel reads. `most_blocks` limits the multiprocessors that it uses.
+  /// Allocates what the kernel reads. The kernel has a block per chunk of kReduceThreads vectors, at most
+  /// `most_blocks`.
   absl::Status Prepare(PeerGroup &peers, DType dtype, Reduction reduction, unsigned most_blocks);
   absl::Status Enqueue(const PeerGroup &peers) const;
 
 private:
   int targets_;
   uint64_t count_ = 0;
-  int64_t most_vectors_ = 0;
+  int64_t chunks_ = 0;
   std::vector<uint64_t> records_;
   MemoryBlock table_;
   const PtxKernel *kernel_ = nullptr;
