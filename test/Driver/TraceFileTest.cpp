@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
+#include <tuple>
 
 namespace cs336 {
 namespace {
@@ -110,6 +111,54 @@ TEST(TraceFileTest, ACommandOfTwoKernelsIsOneRange) {
   EXPECT_THAT(llvm::ArrayRef(counters).take_front(3),
               ElementsAre(R"("live memory" 0 {"MiB":1.5})", R"("memory rate" 0 {"GB/s":2})",
                           ::testing::StartsWith(R"("arithmetic rate" 0 {"TFLOP/s":0.00)")));
+}
+
+/// Two steps of a graph on two streams of the program. In each, a gather of three copies runs beside two layers.
+runtime::Trace makeTraceOfTwoStreams() {
+  runtime::Trace trace;
+  for (auto [index, stream, phase, source] :
+       {std::tuple(0, 1, "communication", "layers.1"), {1, 0, "forward", "layers.0"}, {2, 0, "forward", "layers.1"}}) {
+    runtime::TracedCommand &command = trace.commands.emplace_back();
+    command.index = index;
+    command.stream = stream;
+    command.entry = "train";
+    command.phase = phase;
+    command.name = command.kind = command.source = source;
+    command.bytes = 6000;
+  }
+  trace.names = {"kernel"};
+  for (int64_t step = 0; step != 2; ++step)
+    for (auto [start, command, node] :
+         {std::tuple(0, 0, 1), {500, 1, 2}, {1000, 0, 3}, {1750, 2, 4}, {2000, 0, 5}, {2500, 2, 6}})
+      trace.spans.push_back({.start_ns = 10000 * step + start,
+                             .duration_ns = 1000,
+                             .command = command,
+                             .stream = static_cast<uint32_t>(command == 0 ? 8 : 7),
+                             .graph_node = static_cast<uint64_t>(node)});
+  return trace;
+}
+
+TEST(TraceFileTest, StreamsOfTheProgramHaveRangesOfTheirOwn) {
+  std::vector<RankTrace> ranks = {{0, "cuda:0", makeTraceOfTwoStreams()}};
+  EXPECT_THAT(getEvents(ranks, "X", {"name", "ts", "dur"}, /*thread=*/1),
+              ElementsAre(R"("layers.0" 0.5 1)", R"("layers.1" 1.75 1.75)", R"("forward" 0.5 3)",
+                          R"("step 1: train" 0.5 3)", R"("layers.0" 10.5 1)", R"("layers.1" 11.75 1.75)",
+                          R"("forward" 10.5 3)", R"("step 2: train" 10.5 3)"));
+  EXPECT_THAT(getEvents(ranks, "X", {"name", "ts", "dur"}, /*thread=*/2),
+              ElementsAre(R"("layers.1" 0 3)", R"("communication" 0 3)", R"("step 1: train" 0 3)", R"("layers.1" 10 3)",
+                          R"("communication" 10 3)", R"("step 2: train" 10 3)"));
+  EXPECT_EQ(getEvents(ranks, "X", {"ts"}, /*thread=*/3 + 8).size(), 6u);
+  // The gather's rate is that of all its copies.
+  EXPECT_EQ(getEvents(ranks, "C", {"name", "ts", "args"})[1], R"("memory rate" 0 {"GB/s":2})");
+}
+
+/// A kernel that begins before another one of its stream ends.
+TEST(TraceFileTest, RangesOfOverlappingKernelsDoNotOverlap) {
+  runtime::Trace trace = makeTrace(0, {{0, 1}, {1, 2}});
+  trace.spans[1].start_ns = 750;
+  EXPECT_THAT(llvm::ArrayRef(getEvents({{0, "cuda:0", trace}}, "X", {"name", "ts", "dur"}, /*thread=*/1)).take_front(4),
+              ElementsAre(R"("layers.0.attn.q_proj" 0 0.75)", R"("layers.0" 0 0.75)",
+                          R"("layers.1.ffn.w2" 0.75 1.0009999999999999)", R"("layers.1" 0.75 1.0009999999999999)"));
 }
 
 TEST(TraceFileTest, ArrowsLeadFromOperationsToTheirSpans) {

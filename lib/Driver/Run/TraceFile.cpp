@@ -20,6 +20,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <vector>
 
 using namespace cs336;
 using runtime::Trace;
@@ -29,8 +31,8 @@ namespace json = llvm::json;
 
 namespace {
 
-/// The thread of the model's ranges. Threads of streams follow.
-constexpr int64_t kModelThread = 1, kFirstStreamThread = 2;
+/// The threads of the model's ranges: one for each stream of the program. Threads of the device's streams follow.
+constexpr int64_t kFirstModelThread = 1;
 
 /// A range of the model's operations: a step, a phase, a layer, or an operation.
 struct Range {
@@ -46,25 +48,61 @@ struct SpanPlace {
   int64_t commandNanoseconds = 0;
 };
 
+/// Returns the number of the step of each span that has a command, from 1 on. A step is one run of an entry. A graph
+/// runs each of its nodes once. Outside of graphs, a step begins where the commands of an entry start again.
+std::vector<int64_t> findSteps(const Trace &trace) {
+  struct EntryRun {
+    int64_t count = 0;
+    const TracedCommand *last = nullptr;
+  };
+  std::map<std::string, EntryRun> entries;
+  std::map<uint64_t, int64_t> runsOfNodes;
+  std::map<std::pair<std::string, int64_t>, int64_t> numbers; // Of the n-th run of an entry.
+  std::vector<int64_t> steps;
+  for (const TraceSpan &span : trace.spans) {
+    const TracedCommand *command = trace.FindCommand(span);
+    if (!command) {
+      steps.push_back(0);
+      continue;
+    }
+    EntryRun &entry = entries[command->entry];
+    if (span.graph_node == 0 && (!entry.last || command->index <= entry.last->index))
+      ++entry.count;
+    entry.last = command;
+    int64_t run = span.graph_node == 0 ? entry.count : ++runsOfNodes[span.graph_node];
+    auto number = static_cast<int64_t>(numbers.size()) + 1;
+    steps.push_back(numbers.try_emplace({command->entry, run}, number).first->second);
+  }
+  return steps;
+}
+
 /// Prints the events of one rank.
 class RankPrinter {
 public:
   RankPrinter(const RankTrace &rank, int64_t origin, uint64_t &numArrows, json::OStream &os)
-      : rank(rank), trace(rank.trace), origin(origin), numArrows(numArrows), os(os) {}
+      : rank(rank), trace(rank.trace), origin(origin), numArrows(numArrows), os(os), steps(findSteps(trace)) {
+    for (const TracedCommand &command : trace.commands)
+      numProgramStreams = std::max(numProgramStreams, command.stream + 1);
+  }
 
   void print() {
+    findCommandTimes();
     printNames();
-    printRanges();
+    for (int64_t stream = 0; stream < numProgramStreams; ++stream)
+      printRanges(stream);
     printSpans();
   }
 
 private:
+  void findCommandTimes();
   void printNames();
-  void printRanges();
+  void printRanges(int64_t programStream);
   void printSpans();
   llvm::SmallVector<std::string> getRanges(const TraceSpan &span, const TracedCommand &command, int64_t step) const;
   void printArguments(const TracedCommand &command);
-  void printArrow(int64_t from, int64_t to, uint32_t stream);
+  void printArrow(int64_t from, int64_t modelThread, int64_t to, uint32_t stream);
+  static int64_t getModelThread(int64_t programStream) { return kFirstModelThread + programStream; }
+  int64_t getThread(uint32_t stream) const { return kFirstModelThread + numProgramStreams + stream; }
   void printCounter(const char *name, const char *unit, int64_t time, double value);
 
   /// Prints the members that all events have.
@@ -88,6 +126,8 @@ private:
   int64_t origin;
   uint64_t &numArrows;
   json::OStream &os;
+  int64_t numProgramStreams = 1;
+  std::vector<int64_t> steps;    // By span.
   std::vector<SpanPlace> places; // By span.
 };
 
@@ -101,11 +141,22 @@ void RankPrinter::printNames() {
     });
   };
   printName("process_name", 0, llvm::formatv("rank {0}: {1}", rank.rank, rank.device).str());
-  printName("thread_name", kModelThread, "model");
+  printName("thread_name", getModelThread(0), "model");
+  for (int64_t stream = 1; stream < numProgramStreams; ++stream)
+    printName("thread_name", getModelThread(stream), llvm::formatv("model, stream {0}", stream).str());
   llvm::SmallSet<uint32_t, 8> streams;
   for (const TraceSpan &span : trace.spans)
     if (streams.insert(span.stream).second)
-      printName("thread_name", kFirstStreamThread + span.stream, llvm::formatv("stream {0}", span.stream).str());
+      printName("thread_name", getThread(span.stream), llvm::formatv("stream {0}", span.stream).str());
+}
+
+/// Adds the times of the spans of each run of a command at its first span.
+void RankPrinter::findCommandTimes() {
+  places.assign(trace.spans.size(), {});
+  std::map<std::pair<int32_t, int64_t>, SpanPlace *> first;
+  for (auto [span, step, place] : llvm::zip_equal(trace.spans, steps, places))
+    if (span.command != TraceSpan::kNoCommand)
+      first.try_emplace({span.command, step}, &place).first->second->commandNanoseconds += span.duration_ns;
 }
 
 /// Returns the ranges around a span, the widest first.
@@ -119,49 +170,36 @@ llvm::SmallVector<std::string> RankPrinter::getRanges(const TraceSpan &span, con
   return ranges;
 }
 
-/// Prints nested ranges of consecutive spans. A step begins where the commands start again.
-void RankPrinter::printRanges() {
+/// Prints nested ranges of consecutive spans of one stream of the program. A range ends where the next one begins, also
+/// if kernels overlap: a viewer requires nested ranges.
+void RankPrinter::printRanges(int64_t programStream) {
   std::vector<Range> open;
-  auto close = [&](size_t depth) {
+  auto close = [&](size_t depth, int64_t end) {
     for (; open.size() > depth; open.pop_back()) {
       const Range &range = open.back();
       os.object([&] {
-        printHead("X", range.name, kModelThread);
+        printHead("X", range.name, getModelThread(programStream));
         printTime("ts", range.begin - origin);
-        printTime("dur", range.end - range.begin);
+        printTime("dur", std::min(range.end, end) - range.begin);
       });
     }
   };
-  int64_t numSteps = 0;
-  const TraceSpan *lastSpan = nullptr;
-  const TracedCommand *last = nullptr;
-  SpanPlace *first = nullptr; // The command's first span.
-  places.assign(trace.spans.size(), {});
-  for (auto [span, place] : llvm::zip(trace.spans, places)) {
+  for (auto [span, step, place] : llvm::zip_equal(trace.spans, steps, places)) {
     const TracedCommand *command = trace.FindCommand(span);
-    if (!command)
+    if (!command || command->stream != programStream)
       continue;
-    // A command on a GPU may be several nodes of a graph.
-    bool isRepeated = command == last && span.graph_node == lastSpan->graph_node;
-    if (!last || command->entry != last->entry || command->index < last->index || isRepeated)
-      ++numSteps;
-    if (command != last || isRepeated)
-      first = &place;
-    first->commandNanoseconds += span.duration_ns;
-    llvm::SmallVector<std::string> names = getRanges(span, *command, numSteps);
+    llvm::SmallVector<std::string> names = getRanges(span, *command, step);
     size_t equal = 0;
     while (equal < std::min(open.size(), names.size()) && open[equal].name == names[equal])
       ++equal;
-    close(equal);
+    close(equal, span.start_ns);
     for (Range &range : open)
       range.end = std::max(range.end, span.start_ns + span.duration_ns);
     for (const std::string &name : llvm::drop_begin(names, equal))
       open.push_back({name, span.start_ns, span.start_ns + span.duration_ns});
     place.operationBegin = open.back().begin;
-    last = command;
-    lastSpan = &span;
   }
-  close(0);
+  close(0, std::numeric_limits<int64_t>::max());
 }
 
 void RankPrinter::printArguments(const TracedCommand &command) {
@@ -180,12 +218,12 @@ void RankPrinter::printArguments(const TracedCommand &command) {
   });
 }
 
-/// Prints an arrow from the model's thread to a stream.
-void RankPrinter::printArrow(int64_t from, int64_t to, uint32_t stream) {
+/// Prints an arrow from a thread of the model to a stream.
+void RankPrinter::printArrow(int64_t from, int64_t modelThread, int64_t to, uint32_t stream) {
   uint64_t id = ++numArrows;
   for (bool isEnd : {false, true})
     os.object([&] {
-      printHead(isEnd ? "f" : "s", "runs", isEnd ? kFirstStreamThread + stream : kModelThread);
+      printHead(isEnd ? "f" : "s", "runs", isEnd ? getThread(stream) : modelThread);
       os.attribute("cat", "runs");
       os.attribute("id", id);
       printTime("ts", (isEnd ? to : from) - origin);
@@ -206,7 +244,7 @@ void RankPrinter::printSpans() {
   for (auto [span, place] : llvm::zip(trace.spans, places)) {
     const TracedCommand *command = trace.FindCommand(span);
     os.object([&] {
-      printHead("X", trace.names[span.name], kFirstStreamThread + span.stream);
+      printHead("X", trace.names[span.name], getThread(span.stream));
       printTime("ts", span.start_ns - origin);
       printTime("dur", span.duration_ns);
       if (command)
@@ -214,7 +252,7 @@ void RankPrinter::printSpans() {
     });
     if (!command)
       continue;
-    printArrow(place.operationBegin, span.start_ns, span.stream);
+    printArrow(place.operationBegin, getModelThread(command->stream), span.start_ns, span.stream);
     if (place.commandNanoseconds == 0)
       continue;
     printCounter("live memory", "MiB", span.start_ns, static_cast<double>(command->live_bytes) / (1 << 20));

@@ -25,6 +25,7 @@ struct TracedCommand {
   explicit TracedCommand(const CommandInfo &info);
 
   int64_t index = 0;
+  int64_t stream = 0; // Of the program.
   std::string entry, name, source, layer, phase, kind, location;
   double flops = 0, bytes = 0;
   int64_t live_bytes = 0;
