@@ -254,8 +254,8 @@ static void addDistribution(OpPassManager &manager, const PipelineOptions &optio
   if (options.worldSize == 1)
     return;
   llvm::StringRef device = getDefaultDeviceModel(/*isForGPU=*/options.target == Target::CUDA).name;
-  manager.addNestedPass<func::FuncOp>(
-      createDistributePass({options.worldSize, options.distribute, options.bucketMiB, device.str(), options.prefetch}));
+  manager.addNestedPass<func::FuncOp>(createDistributePass({options.worldSize, options.distribute, options.bucketMiB,
+                                                            device.str(), options.prefetch, options.gatherLayers}));
 }
 
 static void addOptimizer(OpPassManager &manager, const PipelineOptions &options) {

@@ -121,6 +121,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                            llvm::cl::desc("Number of layers by which zero1 and fsdp gather parameters ahead; -1: all "
                                           "layers for a backward pass of zero1, otherwise 1"),
                            llvm::cl::init(-1)};
+  Option<int64_t> gatherLayers{
+      *this, "gather-layers",
+      llvm::cl::desc("Maximum number of layers that one collective gathers for a backward pass of zero1"),
+      llvm::cl::init(4)};
   Option<Mode> mode{*this, "mode", llvm::cl::desc("Mode of functions that have none (see --cs336-name-ports)"),
                     llvm::cl::init(Mode::Forward),
                     llvm::cl::values(clEnumValN(Mode::Forward, "forward", "arguments are inputs, results outputs"),
@@ -135,7 +139,7 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                              llvm::cl::init(true)};
   Option<unsigned> gatherAhead{
       *this, "gather-ahead",
-      llvm::cl::desc("Percentage of the gathers of zero1 that the step before may do. Default: "
+      llvm::cl::desc("Percentage of the bytes that zero1 gathers for which the step before may do it. Default: "
                      "25 for the target cuda, and 0 for the target cpu")};
   Option<bool> fuseEpilogues{
       *this, "fuse-epilogues",

@@ -116,6 +116,7 @@ public:
   Function<decltype(cuMemcpyHtoDAsync)> MemcpyHtoDAsync{*this, "cuMemcpyHtoDAsync"};
   Function<decltype(cuMemcpyDtoHAsync)> MemcpyDtoHAsync{*this, "cuMemcpyDtoHAsync"};
   Function<decltype(cuMemcpyAsync)> MemcpyAsync{*this, "cuMemcpyAsync"};
+  Function<decltype(cuMemcpy2DAsync)> Memcpy2DAsync{*this, "cuMemcpy2DAsync"};
   Function<decltype(cuMemsetD8Async)> MemsetD8Async{*this, "cuMemsetD8Async"};
 
   // Streams and events.

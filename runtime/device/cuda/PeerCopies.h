@@ -11,6 +11,7 @@
 #include "device/cuda/CudaContext.h"
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 
 #include <cstdint>
 #include <cuda.h>
@@ -18,21 +19,27 @@
 
 namespace cs336::runtime {
 
-/// A copy in memory that this rank's GPU accesses.
+/// A copy of rows of equal length in memory that this rank's GPU accesses.
 struct PeerCopy {
   CUdeviceptr dst, src;
-  int64_t bytes;
+  int64_t bytes; // Of a row.
+  int64_t rows = 1;
+  int64_t dst_pitch = 0, src_pitch = 0; // Bytes between the starts of two rows; unused for one row.
 };
 
 /// Copies of one rank, one after the other. Copy engines do them, which need no multiprocessor.
 ///
 /// The copies to other ranks are in one stream and are not split: a driver gives all of them to one copy engine, which
-/// copies longer pieces at a higher rate.
+/// copies longer pieces at a higher rate. Copies of equal length at equal distances, as of the same matrix of several
+/// layers, become one copy of several rows. It takes less time than a copy per row.
 class PeerCopies {
 public:
-  /// Adds a copy, unless it has no bytes.
+  /// Adds a copy of one row, unless it has no bytes. The rows of a copy are copied in any order, and copies are joined:
+  /// no copy may read or write bytes that another one writes.
   void Add(PeerCopy copy);
   absl::Status Enqueue(const CudaContext &context, CUstream stream) const;
+
+  absl::Span<const PeerCopy> copies() const { return copies_; }
 
 private:
   std::vector<PeerCopy> copies_;

@@ -286,6 +286,20 @@ CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream 
   TheFakeCuda().copied_bytes[stream] += static_cast<int64_t>(bytes);
   return Enqueue(stream, [=] { std::memcpy(ToHostUnified(dst), ToHostUnified(src), bytes); });
 }
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream) {
+  bool is_valid = copy->srcMemoryType == CU_MEMORYTYPE_UNIFIED && copy->dstMemoryType == CU_MEMORYTYPE_UNIFIED &&
+                  copy->srcPitch >= copy->WidthInBytes && copy->dstPitch >= copy->WidthInBytes &&
+                  IsReached(copy->srcDevice) && IsReached(copy->dstDevice);
+  if (!is_valid)
+    return CUDA_ERROR_INVALID_VALUE;
+  TheFakeCuda().copied_bytes[stream] += static_cast<int64_t>(copy->WidthInBytes * copy->Height);
+  TheFakeCuda().pitched_copies[stream] += 1;
+  return Enqueue(stream, [copy = *copy] {
+    for (size_t row = 0; row != copy.Height; ++row)
+      std::memcpy(ToHostUnified(copy.dstDevice + row * copy.dstPitch),
+                  ToHostUnified(copy.srcDevice + row * copy.srcPitch), copy.WidthInBytes);
+  });
+}
 CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char byte, size_t bytes, CUstream stream) {
   return Enqueue(stream, [=] { std::memset(ToHost(dst), byte, bytes); });
 }

@@ -102,6 +102,8 @@ struct FakeCuda {
   bool delays_work = false;
   /// Bytes of copies within device memory, by stream.
   std::map<CUstream_st *, int64_t> copied_bytes;
+  /// Copies of several rows within device memory, by stream.
+  std::map<CUstream_st *, int> pitched_copies;
   /// Waits for events, by stream.
   std::map<CUstream_st *, int> waits;
   /// Does what other ranks have done when a barrier of ranks is reached. Its argument counts the calls, from 1 on.

@@ -115,6 +115,7 @@ extern "C" CUresult cuGetProcAddress(const char *symbol, void **address, int ver
       Counted<cuMemcpyHtoDAsync>("cuMemcpyHtoDAsync"),
       Counted<cuMemcpyDtoHAsync>("cuMemcpyDtoHAsync"),
       Counted<cuMemcpyAsync>("cuMemcpyAsync"),
+      Counted<cuMemcpy2DAsync>("cuMemcpy2DAsync"),
       Counted<cuMemsetD8Async>("cuMemsetD8Async"),
       Counted<cuCtxGetStreamPriorityRange>("cuCtxGetStreamPriorityRange"),
       Counted<cuStreamCreateWithPriority>("cuStreamCreateWithPriority"),

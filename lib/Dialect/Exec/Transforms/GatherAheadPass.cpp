@@ -191,6 +191,18 @@ void GatherAheadPass::gatherInPrepare(EntryOp prepare, ArrayRef<UpdateUnit> unit
   }
 }
 
+/// Returns how many first units send at most this percentage of the bytes of all units: at least one.
+static size_t countFirst(ArrayRef<UpdateUnit> units, double percent) {
+  double all = 0;
+  for (const UpdateUnit &unit : units)
+    all += unit.sentBytes;
+  double sent = units.front().sentBytes;
+  size_t count = 1;
+  while (count < units.size() && sent + units[count].sentBytes <= all * percent / 100)
+    sent += units[count++].sentBytes;
+  return count;
+}
+
 void GatherAheadPass::run(EntryOp entry) {
   SymbolTable symbols(getOperation());
   auto getVariable = [&](GetOp get) { return symbols.lookup<VariableOp>(get.getVariable()); };
@@ -202,7 +214,7 @@ void GatherAheadPass::run(EntryOp entry) {
   if (units.empty())
     return;
   UpdateOrder order(entry, commands, units, linkRatio);
-  size_t count = order.chooseCount(llvm::divideCeil(units.size() * percent, 100));
+  size_t count = order.chooseCount(countFirst(units, percent));
   auto missed = [&](StringRef name, StringRef why) {
     remark::missed(entry.getLoc(), remarkOptions(name))
         << remark::add("@{0}: its {1} gathers stay at its start: {2}", entry.getSymName(), units.size(), why);

@@ -172,10 +172,10 @@ def GatherAheadPass : Pass<"exec-gather-ahead", "::mlir::ModuleOp"> {
     other commands. If the second half depends on later collectives, and the updates of the first half are less than an
     eighth of all bytes, other updates come before them.
 
-    **Number.** At most `percent` of the gathers move, and only as many as end before the last command does. The time of
-    a command is the number of bytes that it reads and writes. The time of a gather is the number of bytes that a rank
-    sends, times `link-ratio`. On two H200s, memory has 19 times the bandwidth of the copies of one layer to the other
-    GPU. The default is larger, so that an estimate that is too short does no harm.
+    **Number.** Gathers of at most `percent` of all gathered bytes move, or the first one, and only as many as end before
+    the last command does. The time of a command is the number of bytes that it reads and writes. The time of a gather
+    is the number of bytes that a rank sends, times `link-ratio`. On two H200s, memory has 19 times the bandwidth of the
+    copies of one layer to the other GPU. The default is larger, so that an estimate that is too short does no harm.
 
     Run it after `--exec-gather-in-place`, and before launches are batched: a batch does not move past a gather of its
     results.
@@ -222,7 +222,7 @@ def GatherAheadPass : Pass<"exec-gather-ahead", "::mlir::ModuleOp"> {
     Counts `num-gathers`, collectives moved to the end of the run before.
   }];
   let options = [
-    Option<"percent", "percent", "unsigned", "25", "Percentage of the gathers that may move (default: 25)">,
+    Option<"percent", "percent", "unsigned", "25", "Percentage of all gathered bytes that may move (default: 25)">,
     Option<"linkRatio", "link-ratio", "double", "25",
            "Bandwidth of memory divided by that of copies to other devices (default: 25)">];
 }

@@ -37,6 +37,8 @@ static constexpr RemarkOptions remarkOptions("cs336-distribute");
 static constexpr double kMiB = 1 << 20;
 /// The value of the option that stands for one layer in mode fsdp, and for all layers in mode zero1.
 static constexpr int64_t kAutomaticPrefetch = -1;
+/// More layers than a model has: all gathers are at the start.
+static constexpr int64_t kAllLayers = std::numeric_limits<int64_t>::max();
 
 namespace {
 /// A value to exchange, and the results that it becomes, as positions in the return operation.
@@ -358,6 +360,9 @@ LogicalResult DistributePass::checkOptions(func::FuncOp function) {
   if (prefetch < kAutomaticPrefetch)
     return function.emitOpError() << "cannot be distributed: prefetch is " << prefetch.getValue()
                                   << ", must not be negative, except -1, which chooses it by the mode";
+  if (gatherLayers < 1)
+    return function.emitOpError() << "cannot be distributed: gather-layers is " << gatherLayers.getValue()
+                                  << ", must be at least 1";
   if (bucketMiB.mib < 0)
     return function.emitOpError() << "cannot be distributed: bucket-mib is "
                                   << llvm::formatv("{0:f}", bucketMiB.mib).str()
@@ -376,8 +381,11 @@ FailureOr<ShardedParameters> DistributePass::shard(func::FuncOp function, bool e
   // gathers.
   int64_t layersAhead = prefetch != kAutomaticPrefetch ? prefetch.getValue()
                         : gatherAgain || !exchanges    ? 1
-                                                       : std::numeric_limits<int64_t>::max();
-  FailureOr<ShardedParameters> sharded = shardParameters(function, {worldSize, gatherAgain, layersAhead});
+                                                       : kAllLayers;
+  // Values that a gather brings for several layers need their memory earlier, unless all gathers are at the start.
+  int64_t layersPerGather = layersAhead == kAllLayers ? gatherLayers.getValue() : 1;
+  FailureOr<ShardedParameters> sharded =
+      shardParameters(function, {worldSize, gatherAgain, layersAhead, layersPerGather});
   if (failed(sharded))
     return failure();
   numSharded += sharded->names.size();

@@ -35,7 +35,7 @@ struct Gather {
 /// Keyed by parameter and element type.
 using Gathers = llvm::MapVector<std::pair<Value, Type>, Gather>;
 
-/// Gathers in one collective: those of one layer, with consecutive first uses.
+/// Gathers in one collective, with consecutive first uses.
 using Unit = SmallVector<const Gather *>;
 
 /// Rewrites one function.
@@ -57,6 +57,7 @@ private:
   void addUse(BlockArgument parameter, Type elementType, OpOperand &use);
   void divide(BlockArgument parameter);
   static SmallVector<Unit> chooseUnits(const Gathers &gathers);
+  SmallVector<Unit> joinLayers(ArrayRef<Unit> layers) const;
   bool keepLastUnit(const Unit &last);
   void gatherUnits(ArrayRef<Unit> units, Operation *start);
   void gather(const Unit &unit, Operation *position);
@@ -147,7 +148,7 @@ void ParameterSharder::divide(BlockArgument parameter) {
   function.setArgAttrs(index, withShards(function.getContext(), function.getArgAttrDict(index), sharding.worldSize));
 }
 
-/// Returns the gathers that have uses, in the order of their first uses.
+/// Returns the gathers that have uses, in the order of their first uses: those of a layer as one unit.
 SmallVector<Unit> ParameterSharder::chooseUnits(const Gathers &gathers) {
   SmallVector<const Gather *> order;
   for (auto &[key, gather] : gathers)
@@ -163,6 +164,20 @@ SmallVector<Unit> ParameterSharder::chooseUnits(const Gathers &gathers) {
     if (units.empty() || units.back().front()->layer != gather->layer)
       units.emplace_back();
     units.back().push_back(gather);
+  }
+  return units;
+}
+
+/// Returns units of several layers, in the same order.
+SmallVector<Unit> ParameterSharder::joinLayers(ArrayRef<Unit> layers) const {
+  SmallVector<Unit> units;
+  for (size_t begin = 0; begin < layers.size();) {
+    size_t most = std::clamp<size_t>(begin / 4, 1, sharding.layersPerGather);
+    ArrayRef<Unit> joined = layers.slice(begin, std::min(most, layers.size() - begin));
+    units.emplace_back();
+    for (const Unit &layer : joined)
+      llvm::append_range(units.back(), layer);
+    begin += joined.size();
   }
   return units;
 }
@@ -190,7 +205,10 @@ void ParameterSharder::gatherUnits(ArrayRef<Unit> units, Operation *start) {
 }
 
 void ParameterSharder::gather(const Unit &unit, Operation *position) {
-  StringRef name = unit.size() == 1 ? getName(unit.front()->parameter) : unit.front()->layer;
+  StringRef layer = unit.front()->layer, lastLayer = unit.back()->layer;
+  std::string name = unit.size() == 1 ? getName(unit.front()->parameter).str() : layer.str();
+  if (layer != lastLayer)
+    name += (" to " + lastLayer).str();
   Location loc = inPhase(Phase::Communication, NameLoc::get(StringAttr::get(function.getContext(), name)));
   OpBuilder builder(position);
   SmallVector<Value> parts;
@@ -233,9 +251,9 @@ LogicalResult ParameterSharder::run() {
     collectUses(parameter);
     divide(parameter);
   }
-  SmallVector<Unit> forwardUnits = chooseUnits(first);
+  SmallVector<Unit> forwardUnits = joinLayers(chooseUnits(first));
   bool isKept = !forwardUnits.empty() && keepLastUnit(forwardUnits.back());
-  SmallVector<Unit> backwardUnits = chooseUnits(again);
+  SmallVector<Unit> backwardUnits = joinLayers(chooseUnits(again));
   auto getFirstUse = [](ArrayRef<Unit> units) { return units.empty() ? nullptr : units.front().front()->firstUse; };
   gatherUnits(forwardUnits, getFirstUse(forwardUnits));
   // If a unit is kept, the first gathers start with the backward pass, which uses the kept unit before theirs.

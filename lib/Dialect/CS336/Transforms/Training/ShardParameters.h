@@ -21,6 +21,8 @@ struct Sharding {
   bool gatherAgain;
   /// Layers between the position of a gather and its first use, not negative.
   int64_t prefetch;
+  /// Maximum number of layers that one collective gathers, at least 1.
+  int64_t layersPerGather;
 };
 
 /// The parameters that were sharded, and the operations that gather them.
@@ -37,7 +39,8 @@ struct ShardedParameters {
 /// Divides the parameters of a function of one block among the ranks: each floating-point parameter of rank 2 or more
 /// whose axis 0 the number of ranks divides becomes its part, and operations read an all-gather of it. A parameter that
 /// an operation reads in a narrower type is gathered in that type. Parameters of one layer whose first uses follow each
-/// other are gathered by one collective. Parameters that are parts already do not change.
+/// other are gathered by one collective, which may also gather following layers: at most a quarter as many as are
+/// gathered before it, so that the first layers are not delayed. Parameters that are parts already do not change.
 ///
 /// Fails with a diagnostic if the function returns the new value of such a parameter.
 mlir::FailureOr<ShardedParameters> shardParameters(mlir::func::FuncOp function, const Sharding &sharding);

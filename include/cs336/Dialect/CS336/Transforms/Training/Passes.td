@@ -108,8 +108,9 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     cast to a narrower type, the part is cast before it is gathered. One collective gathers the parameters of one layer
     whose first uses follow each other; a layer is a name up to its first number, such as `layers.3`. The collective is
     placed `prefetch` layers before the first use. The default is one layer or, in mode `zero1` of a function that
-    exchanges gradients, all layers. In mode `zero1`, the gathered values live until their last use in the backward
-    pass. In mode `fsdp`, the operations of the backward pass read a second gather, so the memory is free between the
+    exchanges gradients, all layers. In the last case, a collective may gather up to `gather-layers` layers, but at most
+    a quarter as many as are gathered before it: copies between GPUs are then fewer and longer, and the first layers are
+    not delayed. In mode `zero1`, the gathered values live until their last use in the backward pass. In mode `fsdp`, the operations of the backward pass read a second gather, so the memory is free between the
     two passes. The layer that the forward pass gathers last is an exception: it is kept for the backward pass.
 
     In a `train` function, each rank gets its part of the mean of the gradient of a sharded parameter
@@ -122,8 +123,9 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     place of the parameter.
 
     With `world-size` 1, and on functions that contain collectives, the pass changes nothing. Errors: a `world-size`
-    below 1, a negative `bucket-mib`, an unknown `predict-on`, a `prefetch` below -1, a `train` function without
-    gradients, a function with several blocks, and a function that returns the new value of a parameter to shard.
+    below 1, a negative `bucket-mib`, an unknown `predict-on`, a `prefetch` below -1, `gather-layers` below 1, a
+    `train` function without gradients, a function with several blocks, and a function that returns the new value of a
+    parameter to shard.
 
     Remarks: `Distributed` for each function; `BucketSize` for the choice of `bucket-mib=auto`; `Bucketed` for each
     collective of several gradients, with their names and bytes; `Sharded` and `Scattered`, with the numbers of
@@ -190,7 +192,9 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
            "Device whose rates and links bucket-mib=auto uses: h200 (default), h100, a100 or cpu">,
     Option<"prefetch", "prefetch", "int64_t", "-1",
            "Number of layers by which sharded parameters are gathered ahead of their first use (default: all for a "
-           "backward pass of mode zero1, otherwise 1)">];
+           "backward pass of mode zero1, otherwise 1)">,
+    Option<"gatherLayers", "gather-layers", "int64_t", "4",
+           "Maximum number of layers that a collective gathers if all of them are gathered ahead (default: 4)">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
