@@ -57,7 +57,7 @@ std::vector<int64_t> findSteps(const Trace &trace) {
   };
   std::map<std::string, EntryRun> entries;
   std::map<uint64_t, int64_t> runsOfNodes;
-  std::map<std::pair<std::string, int64_t>, int64_t> numbers; // Of the n-th run of an entry.
+  std::map<std::pair<std::string, int64_t>, int64_t> numbers; // The step of the n-th run of an entry.
   std::vector<int64_t> steps;
   for (const TraceSpan &span : trace.spans) {
     const TracedCommand *command = trace.FindCommand(span);

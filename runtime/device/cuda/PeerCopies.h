@@ -22,7 +22,7 @@ namespace cs336::runtime {
 /// A copy of rows of equal length in memory that this rank's GPU accesses.
 struct PeerCopy {
   CUdeviceptr dst, src;
-  int64_t bytes; // Of a row.
+  int64_t bytes; // The length of a row.
   int64_t rows = 1;
   int64_t dst_pitch = 0, src_pitch = 0; // Bytes between the starts of two rows; unused for one row.
 };

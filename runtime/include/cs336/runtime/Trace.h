@@ -25,7 +25,7 @@ struct TracedCommand {
   explicit TracedCommand(const CommandInfo &info);
 
   int64_t index = 0;
-  int64_t stream = 0; // Of the program.
+  int64_t stream = 0; // The stream of the program that runs it.
   std::string entry, name, source, layer, phase, kind, location;
   double flops = 0, bytes = 0;
   int64_t live_bytes = 0;
