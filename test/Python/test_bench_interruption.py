@@ -115,6 +115,19 @@ def test_ranks_end(distribute: str, seconds: float) -> None:
             os.killpg(process.pid, 0)
 
 
+def test_collectives_that_were_measured_are_printed() -> None:
+    sizes = ["--size", "1KB,2KB,256MB", "--steps", "1000"]
+    with bench("allreduce", *sizes, "--backend", "tcp", "--format", "json") as process:
+        wait_for(process, "[1/1]")
+        time.sleep(5)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    rows = json.loads(output)["results"]
+    assert [row["size_bytes"] for row in rows] == [1000, 2000]
+    assert all(len(row["times_ms"]) == 1000 and row["wrong"] == 0 for row in rows)
+
+
 def test_a_table_of_complete_cells() -> None:
     with bench("model", *MODEL, *QUICK, *BATCHES, "--format", "markdown", "--columns", "all") as process:
         wait_for(process, "[2/40]")

@@ -114,13 +114,12 @@ namespace {
 class CollectiveRun {
 public:
   CollectiveRun(std::shared_ptr<Communicator> communicator, SessionOptions options, DeviceId device,
-                const AllReducePlan &plan)
-      : communicator(std::move(communicator)), options(std::move(options)), device(device), plan(plan) {}
+                const AllReducePlan &plan, CollectiveReport report)
+      : communicator(std::move(communicator)), options(std::move(options)), device(device), plan(plan), report(report) {
+  }
 
   /// Measures the cases in one session, or in a session each if they do not fit into memory together.
   absl::Status measure(llvm::ArrayRef<CollectiveCase> cases);
-  std::vector<AllReduceTimes> takeResults() { return std::move(results); }
-  double getStartup() const { return startup.value_or(0); }
 
 private:
   absl::StatusOr<std::unique_ptr<Session>> createSession(llvm::ArrayRef<CollectiveCase> cases,
@@ -132,7 +131,7 @@ private:
   const AllReducePlan &plan;
   /// The milliseconds that the first session took.
   std::optional<double> startup;
-  std::vector<AllReduceTimes> results;
+  CollectiveReport report;
 };
 } // namespace
 
@@ -153,10 +152,8 @@ absl::Status CollectiveRun::measure(llvm::ArrayRef<CollectiveCase> cases) {
   absl::StatusOr<std::unique_ptr<Session>> session = createSession(cases, chains);
   absl::Status status = agreeOnMemory(session.status(), *communicator);
   if (absl::IsResourceExhausted(status)) {
-    if (cases.size() == 1) {
-      results.push_back({cases.front(), {}, 0, std::move(status)});
-      return absl::OkStatus();
-    }
+    if (cases.size() == 1)
+      return report({cases.front(), {}, 0, std::move(status)}, startup.value_or(0));
     session = std::move(status); // Frees the memory of a session that another rank lacks.
     for (const CollectiveCase &one : cases)
       if (status = measure(one); !status.ok())
@@ -171,14 +168,14 @@ absl::Status CollectiveRun::measure(llvm::ArrayRef<CollectiveCase> cases) {
     absl::StatusOr<AllReduceTimes> times = measureOne(**session, *communicator, cases[i], i, chains[i], plan);
     if (!times.ok())
       return times.status();
-    results.push_back(*std::move(times));
+    if (status = report(*std::move(times), *startup); !status.ok())
+      return status;
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<AllReduceTimes>> bench::measureCollectives(std::shared_ptr<Communicator> communicator,
-                                                                      const std::string &device, GpuExchange exchange,
-                                                                      const AllReducePlan &plan, double &startup) {
+absl::Status bench::measureCollectives(std::shared_ptr<Communicator> communicator, const std::string &device,
+                                       GpuExchange exchange, const AllReducePlan &plan, CollectiveReport report) {
   absl::StatusOr<DeviceId> id = ParseDevice(device);
   if (!id.ok())
     return id.status();
@@ -187,14 +184,13 @@ absl::StatusOr<std::vector<AllReduceTimes>> bench::measureCollectives(std::share
   options.device = device;
   options.communicator = communicator;
   options.exchange = exchange;
-  CollectiveRun run(std::move(communicator), std::move(options), *id, plan);
+  CollectiveRun run(std::move(communicator), std::move(options), *id, plan, report);
   for (Collective collective : plan.collectives)
     for (DType dtype : plan.dtypes)
       for (Reduction reduction : isReducing(collective) ? plan.reductions : std::vector{Reduction::kSum})
         if (absl::Status status = run.measure(listCases(collective, dtype, reduction, ranks, plan)); !status.ok())
           return status;
-  startup = run.getStartup();
-  return run.takeResults();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<AllReduceTimes>> bench::measureOnThreads(int ranks, absl::Duration timeout,
@@ -202,19 +198,25 @@ absl::StatusOr<std::vector<AllReduceTimes>> bench::measureOnThreads(int ranks, a
   Clock::time_point begin = Clock::now();
   std::vector<std::unique_ptr<Communicator>> group = CreateInProcessGroup(ranks, timeout);
   double joined = getMilliseconds(begin);
-  std::vector<double> startups(ranks, 0);
-  std::vector<absl::StatusOr<std::vector<AllReduceTimes>>> results(ranks, absl::UnknownError("not run"));
+  std::vector<AllReduceTimes> results; // Those of rank 0.
+  std::vector<absl::Status> statuses(ranks);
   std::vector<std::thread> threads;
   for (int rank = 0; rank != ranks; ++rank)
     threads.emplace_back([&, rank] {
+      auto report = [&](AllReduceTimes times, double sessions) {
+        if (rank == 0) {
+          results.push_back(std::move(times));
+          startup = joined + sessions;
+        }
+        return absl::OkStatus();
+      };
       // A rank that fails leaves the group, which ends the ranks that wait for it.
-      results[rank] = measureCollectives(std::move(group[rank]), "cpu", GpuExchange::kAuto, plan, startups[rank]);
+      statuses[rank] = measureCollectives(std::move(group[rank]), "cpu", GpuExchange::kAuto, plan, report);
     });
   for (std::thread &thread : threads)
     thread.join();
-  startup = joined + startups.front();
-  for (const auto &result : results)
-    if (!result.ok())
-      return result.status();
-  return std::move(results.front());
+  for (const absl::Status &status : statuses)
+    if (!status.ok())
+      return status;
+  return results;
 }

@@ -249,7 +249,8 @@ static AllReduceRow makeRow(Backend backend, int ranks, double startup, AllReduc
   return {backend, ranks, startup, std::move(times), "", std::move(status)};
 }
 
-absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureAsRank(const runtime::RankEnvironment &place) const {
+absl::Status AllReduceCommand::measureAsRank(const runtime::RankEnvironment &place, llvm::StringRef commandLine,
+                                             std::vector<AllReduceRow> &rows) const {
   auto begin = std::chrono::steady_clock::now();
   absl::StatusOr<std::unique_ptr<runtime::Communicator>> joined =
       runtime::JoinTcpGroup(place, absl::Seconds(timeout.getValue()));
@@ -257,19 +258,15 @@ absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureAsRank(const 
     return joined.status();
   if (absl::Status status = runtime::BindToShareOfCores(**joined); !status.ok())
     return status;
-  double join = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count(),
-         startup = 0;
+  double join = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   Backend backend = backends.empty() ? Backend::Tcp : backends.front();
   runtime::DeviceId kind{isOnGPUs(backend) ? runtime::DeviceKind::kCuda : runtime::DeviceKind::kCpu};
   std::string device = ToString(DeviceOfRank(kind, place.local_rank));
-  absl::StatusOr<std::vector<AllReduceTimes>> results =
-      measureCollectives(*std::move(joined), device, getExchange(backend), getPlan(), startup);
-  if (!results.ok())
-    return results.status();
-  std::vector<AllReduceRow> rows;
-  for (AllReduceTimes &times : *results)
+  auto report = [&](AllReduceTimes times, double startup) {
     rows.push_back(makeRow(backend, place.size, join + startup, std::move(times)));
-  return rows;
+    return place.rank == 0 && !output.getPath().path.empty() ? write(commandLine, rows) : absl::OkStatus();
+  };
+  return measureCollectives(*std::move(joined), device, getExchange(backend), getPlan(), report);
 }
 
 /// Reads what rank 0 has written.
@@ -311,7 +308,7 @@ static absl::StatusOr<std::vector<AllReduceRow>> readRows(llvm::StringRef path) 
   return rows;
 }
 
-absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureOnProcesses(Backend backend, int number) const {
+absl::Status AllReduceCommand::measureOnProcesses(Backend backend, int number, std::vector<AllReduceRow> &rows) const {
   llvm::SmallString<128> path;
   if (std::error_code error = llvm::sys::fs::createTemporaryFile("cs336-allreduce", "json", path))
     return absl::UnavailableError(absl::StrCat("cannot create a temporary file: ", error.message()));
@@ -335,9 +332,14 @@ absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureOnProcesses(B
       "--format=json",
       "--output=" + path.str().str()};
   options.on_signal = setInterruption;
-  if (absl::Status status = runtime::LaunchRanks(options); !status.ok())
+  absl::Status status = runtime::LaunchRanks(options);
+  if (!status.ok() && !absl::IsCancelled(status))
     return status;
-  return readRows(path);
+  absl::StatusOr<std::vector<AllReduceRow>> written = readRows(path);
+  if (!written.ok())
+    return status.ok() ? written.status() : status;
+  llvm::append_range(rows, *written);
+  return status;
 }
 
 absl::StatusOr<std::unique_ptr<CollectivePeer>> AllReduceCommand::startPeer() const {
@@ -385,30 +387,30 @@ absl::Status AllReduceCommand::measureAll(CollectivePeer *torch, std::vector<All
       if (absl::Status status = checkInterruption(); !status.ok())
         return status;
       progress.start(getName(kBackends, backend) + ", " + llvm::Twine(number) + " ranks");
-      absl::StatusOr<std::vector<AllReduceRow>> measured =
-          backend == Backend::Threads ? measureAsThreads(number) : measureOnProcesses(backend, number);
-      if (!measured.ok())
-        return absl::Status(measured.status().code(), absl::StrCat(number, " ranks: ", measured.status().message()));
-      rows.insert(rows.end(), measured->begin(), measured->end());
+      std::vector<AllReduceRow> group;
+      absl::Status status =
+          backend == Backend::Threads ? measureAsThreads(number, group) : measureOnProcesses(backend, number, group);
+      llvm::append_range(rows, group);
+      if (!status.ok())
+        return absl::Status(status.code(), absl::StrCat(number, " ranks: ", status.message()));
       if (!torch || backend == Backend::Threads)
         continue;
       progress.update("PyTorch", 0.5);
-      if (absl::Status status = measurePeer(*torch, *measured, rows); !status.ok())
+      if (status = measurePeer(*torch, group, rows); !status.ok())
         return status;
     }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<AllReduceRow>> AllReduceCommand::measureAsThreads(int number) const {
+absl::Status AllReduceCommand::measureAsThreads(int number, std::vector<AllReduceRow> &rows) const {
   double startup = 0;
   absl::StatusOr<std::vector<AllReduceTimes>> results =
       measureOnThreads(number, absl::Seconds(timeout.getValue()), getPlan(), startup);
   if (!results.ok())
     return results.status();
-  std::vector<AllReduceRow> rows;
   for (AllReduceTimes &times : *results)
     rows.push_back(makeRow(Backend::Threads, number, startup, std::move(times)));
-  return rows;
+  return absl::OkStatus();
 }
 
 absl::Status AllReduceCommand::run(llvm::StringRef commandLine) {
@@ -417,9 +419,6 @@ absl::Status AllReduceCommand::run(llvm::StringRef commandLine) {
   absl::StatusOr<std::optional<runtime::RankEnvironment>> place = runtime::ReadRankEnvironment();
   if (!place.ok())
     return place.status();
-  runtime::DeviceId device;
-  if (llvm::any_of(backends, isOnGPUs))
-    device.kind = runtime::DeviceKind::kCuda;
   std::vector<AllReduceRow> rows;
   std::unique_ptr<CollectivePeer> torch;
   absl::Status interrupted;
@@ -431,10 +430,8 @@ absl::Status AllReduceCommand::run(llvm::StringRef commandLine) {
     if (peer.isGiven())
       return absl::InvalidArgumentError("--peer conflicts with the environment, which is that of a rank: PyTorch's "
                                         "ranks are started by the command without a launcher");
-    absl::StatusOr<std::vector<AllReduceRow>> measured = measureAsRank(**place);
-    if (!measured.ok() || (*place)->rank != 0)
-      return measured.status();
-    rows = *std::move(measured);
+    if (absl::Status status = measureAsRank(**place, commandLine, rows); !status.ok() || (*place)->rank != 0)
+      return status;
   } else {
     if (absl::Status status = checkGPUs(); !status.ok())
       return status;
@@ -453,15 +450,21 @@ absl::Status AllReduceCommand::run(llvm::StringRef commandLine) {
                      << " ranks, " << formatBytes(row.times.one.getBytes()) << ": " << std::string(row.status.message())
                      << "\n";
   }
+  absl::Status written = write(commandLine, rows);
+  written.Update(interrupted);
+  if (written.ok() && torch && !torch->getFailure().ok())
+    return makePeerMissing(torch->getFailure());
+  return written;
+}
+
+absl::Status AllReduceCommand::write(llvm::StringRef commandLine, llvm::ArrayRef<AllReduceRow> rows) const {
+  runtime::DeviceId device;
+  if (llvm::any_of(backends, isOnGPUs))
+    device.kind = runtime::DeviceKind::kCuda;
   json::Object context{{"benchmark", "allreduce"},
                        {"command", commandLine},
                        {"device", describeDevice(device, 0)},
                        {"warmup", warmup.getValue()},
                        {"steps", steps.getValue()}};
-  absl::Status written =
-      output.write({std::move(context), {{"allreduce", "", getColumnsOfRows(rows), llvm::ArrayRef(rows)}}, {}});
-  written.Update(interrupted);
-  if (written.ok() && torch && !torch->getFailure().ok())
-    return makePeerMissing(torch->getFailure());
-  return written;
+  return output.write({std::move(context), {{"allreduce", "", getColumnsOfRows(rows), rows}}, {}});
 }

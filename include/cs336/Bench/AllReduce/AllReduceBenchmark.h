@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <cstdint>
 #include <memory>
@@ -49,13 +50,15 @@ struct AllReduceTimes {
   absl::Status status = absl::OkStatus();
 };
 
+/// Takes the results of a case as soon as it is measured, and the milliseconds of creating the first session.
+using CollectiveReport = llvm::function_ref<absl::Status(AllReduceTimes times, double startup)>;
+
 /// Runs the plan as one rank. As in training steps, compiled programs run the collectives, on variables in the device's
 /// memory. `device` is "cpu", or the GPU of this rank, and `exchange` is the way in which GPUs exchange data. All ranks
-/// of the group call it. `startup` gets the milliseconds of creating the first session. Cases whose blocks do not fit
-/// into memory have that status; the others are measured.
-absl::StatusOr<std::vector<AllReduceTimes>> measureCollectives(std::shared_ptr<runtime::Communicator> communicator,
-                                                               const std::string &device, runtime::GpuExchange exchange,
-                                                               const AllReducePlan &plan, double &startup);
+/// of the group call it. Cases whose blocks do not fit into memory have that status; the others are measured. An error
+/// of `report` ends the measurement, and the group.
+absl::Status measureCollectives(std::shared_ptr<runtime::Communicator> communicator, const std::string &device,
+                                runtime::GpuExchange exchange, const AllReducePlan &plan, CollectiveReport report);
 
 /// Runs the plan on threads of this process, and returns the results of rank 0. `startup` gets the milliseconds until
 /// the group and its sessions exist.

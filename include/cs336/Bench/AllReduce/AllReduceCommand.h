@@ -53,11 +53,15 @@ private:
   /// Measures every combination of backends and numbers of ranks.
   absl::Status measureAll(CollectivePeer *torch, std::vector<AllReduceRow> &rows) const;
   AllReducePlan getPlan() const;
-  /// Measures as one rank of a group of processes.
-  absl::StatusOr<std::vector<AllReduceRow>> measureAsRank(const runtime::RankEnvironment &place) const;
-  absl::StatusOr<std::vector<AllReduceRow>> measureAsThreads(int number) const;
-  /// Starts processes, and reads the results of rank 0.
-  absl::StatusOr<std::vector<AllReduceRow>> measureOnProcesses(Backend backend, int number) const;
+  /// Measures as one rank of a group of processes. After each case, rank 0 writes the file of `--output`, if it is
+  /// given.
+  absl::Status measureAsRank(const runtime::RankEnvironment &place, llvm::StringRef commandLine,
+                             std::vector<AllReduceRow> &rows) const;
+  absl::Status measureAsThreads(int number, std::vector<AllReduceRow> &rows) const;
+  /// Starts processes, and reads the results of rank 0. If a signal ends the processes, returns CANCELLED and adds the
+  /// complete rows.
+  absl::Status measureOnProcesses(Backend backend, int number, std::vector<AllReduceRow> &rows) const;
+  absl::Status write(llvm::StringRef commandLine, llvm::ArrayRef<AllReduceRow> rows) const;
 
   std::string program;
   llvm::cl::SubCommand subcommand;
