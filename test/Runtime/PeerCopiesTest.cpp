@@ -53,6 +53,9 @@ TEST(PeerCopiesTest, OthersStayApart) {
   EXPECT_EQ(Join({first, {1100, 1100, 16}, {1200, 1201, 16}}).size(), 2u) << "another distance";
   EXPECT_EQ(Join({first, {5000, 1000, 16}}).size(), 2u) << "to another rank";
   EXPECT_EQ(Join({{1000, 1000, 0}}).size(), 0u);
+  EXPECT_EQ(Join({{1000, 1000, 16, 1, 2}, {1100, 1100, 16, 1, 2}}).size(), 1u);
+  EXPECT_EQ(Join({{1000, 1000, 16, 1, 2}, {1100, 1100, 16, 3, 2}}).size(), 2u) << "to another allocation";
+  EXPECT_EQ(Join({{1000, 1000, 16, 1, 2}, {1100, 1100, 16, 1, 3}}).size(), 2u) << "from another allocation";
 }
 
 /// Checks that random copies copy the same bytes when they are joined.

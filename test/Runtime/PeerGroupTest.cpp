@@ -21,6 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::UnorderedElementsAreArray;
 
 /// Rank 0 of two or more, whose peers share a block of memory for each address that rank 0 shares.
@@ -32,18 +33,20 @@ public:
     for (int rank = 0; rank != ranks; ++rank)
       std::memcpy(mine + rank * count, src, count * sizeof(int64_t));
     for (int64_t place = 0; place != count; place += kWords)
-      own.push_back(reinterpret_cast<float *>(ToHostAddress(reinterpret_cast<void *>(mine[place + kStart]))));
+      own.push_back(reinterpret_cast<float *>(
+          ToHostAddress(reinterpret_cast<void *>(mine[place + kStart] + mine[place + kOffset]))));
     for (int64_t *other = mine + count; other != mine + ranks * count; other += kWords) {
       *other ^= is_elsewhere;
       peer.emplace_back(floats.contains(peer.size()) ? floats[peer.size()] : 64);
       other[kStart] = static_cast<int64_t>(
           LendMemory(peer.back().data(), static_cast<int64_t>(peer.back().size() * sizeof(float))));
+      other[kOffset] = 0;
     }
     return absl::OkStatus();
   }
 
   // Words of what a rank tells the others of an address.
-  static constexpr int64_t kWords = 17, kStart = 7;
+  static constexpr int64_t kWords = 17, kStart = 7, kOffset = 8;
   int ranks = 2;
   bool is_elsewhere = false;        // The peer is on another host.
   std::map<size_t, int64_t> floats; // Lengths of the peer's blocks by position, if not 64.
@@ -109,7 +112,8 @@ TEST_F(PeerGroupTest, TheLastBarrierCountsTheCollective) {
 }
 
 TEST_F(PeerGroupTest, CopiesToOtherRanksAndToItselfAreInTwoStreams) {
-  const int64_t operands[] = {1024, 10, (int64_t{5} << 18) + 1};
+  // Two of the copies of equal length to this rank itself are one of two rows; the last is at another distance.
+  const int64_t operands[] = {1024, 10, 1024, (int64_t{5} << 18) + 1, 1024};
   ProgramBuilder program = TwoRankProgram();
   EntryBuilder entry(program.executable(), *program.executable().entries[0]);
   entry.entry().commands.clear();
@@ -138,6 +142,7 @@ TEST_F(PeerGroupTest, CopiesToOtherRanksAndToItselfAreInTwoStreams) {
   for (auto [stream, copied] : fake.copied_bytes)
     by_stream.push_back(copied);
   EXPECT_THAT(by_stream, ElementsAre(bytes, bytes));
+  EXPECT_THAT(fake.pitched_copies, Not(IsEmpty()));
 
   std::vector<NamedTensor> named;
   for (size_t i = 0; i != inputs.size(); ++i)

@@ -27,8 +27,9 @@ bool AddRow(PeerCopy &copy, const PeerCopy &row) {
   int64_t dst_pitch = distance(copy.dst, row.dst, copy.dst_pitch);
   int64_t src_pitch = distance(copy.src, row.src, copy.src_pitch);
   auto is_pitch = [&](int64_t pitch) { return copy.bytes <= pitch && pitch <= kMostPitch; };
+  bool is_near = row.dst_allocation == copy.dst_allocation && row.src_allocation == copy.src_allocation;
   bool is_next = copy.rows == 1 || (dst_pitch == copy.dst_pitch && src_pitch == copy.src_pitch);
-  if (row.bytes != copy.bytes || !is_next || !is_pitch(dst_pitch) || !is_pitch(src_pitch))
+  if (row.bytes != copy.bytes || !is_near || !is_next || !is_pitch(dst_pitch) || !is_pitch(src_pitch))
     return false;
   copy.dst_pitch = dst_pitch;
   copy.src_pitch = src_pitch;

@@ -23,6 +23,8 @@ namespace cs336::runtime {
 struct PeerCopy {
   CUdeviceptr dst, src;
   int64_t bytes; // The length of a row.
+  /// The allocations of both addresses, as any two numbers that differ for different ones. A copy does not leave them.
+  uint64_t dst_allocation = 0, src_allocation = 0;
   int64_t rows = 1;
   int64_t dst_pitch = 0, src_pitch = 0; // Bytes between the starts of two rows; unused for one row.
 };
@@ -30,8 +32,8 @@ struct PeerCopy {
 /// Copies of one rank, one after the other. Copy engines do them, which need no multiprocessor.
 ///
 /// The copies to other ranks are in one stream and are not split: a driver gives all of them to one copy engine, which
-/// copies longer pieces at a higher rate. Copies of equal length at equal distances, as of the same matrix of several
-/// layers, become one copy of several rows. It takes less time than a copy per row.
+/// copies longer pieces at a higher rate. Copies of equal length at equal distances in the same allocations, as of
+/// the same matrix of several layers, become one copy of several rows. It takes less time than a copy per row.
 class PeerCopies {
 public:
   /// Adds a copy of one row, unless it has no bytes. The rows of a copy are copied in any order, and copies are joined:

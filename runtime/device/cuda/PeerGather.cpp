@@ -21,12 +21,18 @@ public:
   PeerGather(const PeerGroup &peers, StreamFork &streams, bool continues)
       : peers_(peers), streams_(streams), continues_(continues) {}
 
-  void Add(const SharedTransfer &transfer, int target) {
+  absl::Status Add(const SharedTransfer &transfer, int target) {
     CUdeviceptr from = ToDevicePointer(transfer.own.src);
     CUdeviceptr to = transfer.targets[target] + peers_.rank() * transfer.src_bytes();
     bool is_own = target == peers_.rank();
-    if (!is_own || to != from)
-      (is_own ? local_ : remote_).Add({to, from, transfer.src_bytes()});
+    if (is_own && to == from)
+      return absl::OkStatus();
+    // The allocations of other ranks are as those here: all ranks run the same program. Their starts are multiples of
+    // 256, and a host has fewer GPUs, so the sum differs for each allocation of each rank.
+    CS336_ASSIGN_OR_RETURN(CUdeviceptr dst_allocation, FindAllocation(transfer.own.dst));
+    CS336_ASSIGN_OR_RETURN(CUdeviceptr src_allocation, FindAllocation(transfer.own.src));
+    (is_own ? local_ : remote_).Add({to, from, transfer.src_bytes(), dst_allocation + target, src_allocation});
+    return absl::OkStatus();
   }
 
   absl::Status Enqueue(Barrier arrive, Barrier /*synchronise*/) const override {
@@ -39,6 +45,14 @@ public:
   }
 
 private:
+  /// Returns the start of the allocation that contains the address.
+  absl::StatusOr<CUdeviceptr> FindAllocation(const void *address) const {
+    CUdeviceptr start = 0;
+    size_t bytes = 0;
+    CS336_RETURN_IF_ERROR(peers_.context().driver().MemGetAddressRange(&start, &bytes, ToDevicePointer(address)));
+    return start;
+  }
+
   const PeerGroup &peers_;
   StreamFork &streams_;
   bool continues_; // The copies follow those of the previous gather.
@@ -49,12 +63,14 @@ private:
 
 absl::StatusOr<std::unique_ptr<PeerWork>>
 GatherFromPeers(PeerGroup &peers, const std::vector<SharedTransfer> &transfers, bool continues) {
+  CurrentContext current(peers.context());
+  CS336_RETURN_IF_ERROR(current.status());
   CS336_ASSIGN_OR_RETURN(StreamFork * streams, peers.ForkCopies());
   auto gather = std::make_unique<PeerGather>(peers, *streams, continues);
   // Each rank begins with another one, so that no GPU receives from all at once.
   for (int step = 1; step <= peers.size(); ++step)
     for (const SharedTransfer &each : transfers)
-      gather->Add(each, (peers.rank() + step) % peers.size());
+      CS336_RETURN_IF_ERROR(gather->Add(each, (peers.rank() + step) % peers.size()));
   return gather;
 }
 

@@ -53,6 +53,14 @@ size_t DeviceBlocks::Free(CUdeviceptr address) {
   return bytes;
 }
 
+CUdeviceptr DeviceBlocks::FindStart(CUdeviceptr address) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto next = blocks_.upper_bound(ToHost(address));
+  if (next == blocks_.begin() || ToHost(address) > std::prev(next)->first + std::prev(next)->second)
+    return 0;
+  return ToDevice(std::prev(next)->first);
+}
+
 GlobalMemory DeviceBlocks::Reached() {
   GlobalMemory memory;
   std::lock_guard<std::mutex> lock(mutex_);

@@ -35,6 +35,8 @@ public:
   CUdeviceptr Allocate(size_t bytes);
   /// Returns the size of the block.
   size_t Free(CUdeviceptr address);
+  /// Returns the start of the block that contains the address, or 0.
+  CUdeviceptr FindStart(CUdeviceptr address);
 
   /// Returns all memory that kernels may access: the blocks, pinned memory, and memory that tests lend.
   GlobalMemory Reached();

@@ -252,9 +252,9 @@ CUresult cuMemFree(CUdeviceptr address) {
 CUresult cuMemGetAddressRange(CUdeviceptr *start, size_t *bytes, CUdeviceptr address) {
   if (TheFakeCuda().refuses_sharing)
     return CUDA_ERROR_NOT_SUPPORTED;
-  *start = address;
+  *start = DeviceBlocks::Get().FindStart(address);
   *bytes = 0;
-  return CUDA_SUCCESS;
+  return *start == 0 ? CUDA_ERROR_NOT_FOUND : CUDA_SUCCESS;
 }
 CUresult cuIpcGetMemHandle(CUipcMemHandle *, CUdeviceptr) { return CUDA_SUCCESS; }
 CUresult cuIpcOpenMemHandle(CUdeviceptr *, CUipcMemHandle, unsigned) { return CUDA_ERROR_NOT_SUPPORTED; }
