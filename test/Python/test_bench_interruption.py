@@ -115,11 +115,15 @@ def test_ranks_end(distribute: str, seconds: float) -> None:
             os.killpg(process.pid, 0)
 
 
-def test_collectives_that_were_measured_are_printed() -> None:
+def test_collectives_that_were_measured_are_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     sizes = ["--size", "1KB,2KB,256MB", "--steps", "1000"]
     with bench("allreduce", *sizes, "--backend", "tcp", "--format", "json") as process:
-        wait_for(process, "[1/1]")
-        time.sleep(5)
+        deadline = time.monotonic() + 60
+        # Rank 0 writes the file again after each size.
+        while not any('"size_bytes": 2000' in path.read_text() for path in tmp_path.glob("cs336-allreduce-*.json")):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGINT

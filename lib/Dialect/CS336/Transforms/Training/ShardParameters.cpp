@@ -253,7 +253,7 @@ LogicalResult ParameterSharder::run() {
   }
   SmallVector<Unit> forwardUnits = joinLayers(chooseUnits(first));
   bool isKept = !forwardUnits.empty() && keepLastUnit(forwardUnits.back());
-  SmallVector<Unit> backwardUnits = joinLayers(chooseUnits(again));
+  SmallVector<Unit> backwardUnits = chooseUnits(again);
   auto getFirstUse = [](ArrayRef<Unit> units) { return units.empty() ? nullptr : units.front().front()->firstUse; };
   gatherUnits(forwardUnits, getFirstUse(forwardUnits));
   // If a unit is kept, the first gathers start with the backward pass, which uses the kept unit before theirs.
