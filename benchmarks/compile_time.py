@@ -22,9 +22,50 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
+from document import Column, describe_device, make_document, median, results, settings
 from record import describe, origin, write
 from requirements import require_tools
+
+Row = dict[str, Any]
+
+# The steps of compiling for the CPU, and the states of the cache.
+STEPS = {"import": "config to IR", "plan": "IR to planned IR", "kernels": "kernels compiled"}
+STATES = {"cold": "empty cache", "warm": "filled cache"}
+
+
+def step_columns(name: str, title: str) -> list[Column]:
+    """Return the columns of a step of compiling for the CPU."""
+    return [*median(f"{name}_seconds", title, f"{name}_run_seconds"), Column(f"{name}_mib", f"{title}, peak")]
+
+
+CPU_COLUMNS = [
+    *settings(size="size", mode="mode", architecture="architecture"),
+    *(column for name, title in STEPS.items() for column in step_columns(name, title)),
+    *results(distinct_kernels="distinct kernels", executable_bytes="executable"),
+    *(
+        column
+        for state, title in STATES.items()
+        for column in median(f"gpu_{state}_seconds", f"for the GPU, {title}", f"gpu_{state}_run_seconds")
+    ),
+    *results(gpu_cubins="cubins", gpu_executable_bytes="executable for the GPU"),
+]
+GPU_COLUMNS = [
+    *settings(size="size", num_layers="layers", dtype="dtype", fusion="fusion", mode="mode"),
+    *results(distinct_kernels="distinct kernels", status="status"),
+    *(
+        column
+        for state, title in STATES.items()
+        for part in ("compile", "load")
+        for column in median(f"{state}_{part}_seconds", f"{part}, {title}", f"{state}_{part}_run_seconds")
+    ),
+]
+
+
+def summarize(name: str, seconds: list[float]) -> Row:
+    """Return the median of the runs and the runs, by the keys of their columns."""
+    return {f"{name}_seconds": statistics.median(seconds), f"{name}_run_seconds": seconds}
 
 
 def measure(command: list[str], environment: dict[str, str] | None = None) -> tuple[float, float]:
@@ -37,7 +78,7 @@ def measure(command: list[str], environment: dict[str, str] | None = None) -> tu
     return time.perf_counter() - start, usage.ru_maxrss / 1024
 
 
-def compile_size(size: str, mode: str, runs: int, folder: Path) -> dict[str, object]:
+def compile_size(size: str, mode: str, runs: int, folder: Path) -> Row:
     """Return medians over runs for one size, context 256."""
     model, planned, executable = (str(folder / name) for name in ("model.mlir", "planned.mlir", "step.cs336x"))
     steps = {
@@ -45,39 +86,36 @@ def compile_size(size: str, mode: str, runs: int, folder: Path) -> dict[str, obj
         "plan": ["cs336-opt", model, "--cs336-pipeline", "-o", planned],
         "kernels": ["cs336-translate", "--emit-executable", planned, "-o", executable],
     }
-    cell: dict[str, object] = {"size": size}
+    row: Row = {"size": size, "mode": mode}
     for name, command in steps.items():
         # Compile kernels instead of reading the cache.
         command += ["--no-cache"] if name == "kernels" else []
-        results = [measure(command) for _ in range(runs)]
-        cell[f"{name}_s"] = statistics.median(seconds for seconds, _ in results)
-        cell[f"{name}_mib"] = max(mebibytes for _, mebibytes in results)
-    cell["kernels"] = Path(planned).read_text().count("exec.kernel @")
-    cell["executable_kib"] = Path(executable).stat().st_size / 1024
-    return cell
+        measured = [measure(command) for _ in range(runs)]
+        row |= summarize(name, [seconds for seconds, _ in measured])
+        row[f"{name}_mib"] = max(mebibytes for _, mebibytes in measured)
+    row["distinct_kernels"] = Path(planned).read_text().count("exec.kernel @")
+    row["executable_bytes"] = Path(executable).stat().st_size
+    return row
 
 
-def compile_for_gpu(size: str, mode: str, architecture: str, runs: int, folder: Path) -> dict[str, object]:
+def compile_for_gpu(size: str, mode: str, architecture: str, runs: int, folder: Path) -> Row:
     """Return medians over runs of whole processes, from IR to an executable, without a cache and then with it."""
     model, executable = str(folder / "model.mlir"), folder / "step.cs336x"
     measure(["cs336-translate", "--import-transformer", "--size", size, "--mode", mode, "-o", model])
     command = ["cs336-translate", "--emit-executable", "--device", "cuda", "--arch", architecture]
     command += [model, "-o", str(executable)]
-    seconds: dict[str, list[float]] = {"cold": [], "warm": []}
+    seconds: dict[str, list[float]] = {state: [] for state in STATES}
     for _ in range(runs):
         with tempfile.TemporaryDirectory() as cache:
-            for state in ("cold", "warm"):
+            for state in STATES:
                 seconds[state].append(measure(command, os.environ | {"CS336_CACHE_DIR": cache})[0])
             kernels = len(list(Path(cache).glob("cubins/llvmcache-?*")))
-    return {
-        "gpu_cold_s": statistics.median(seconds["cold"]),
-        "gpu_warm_s": statistics.median(seconds["warm"]),
-        "gpu_cubins": kernels,
-        "gpu_executable_kib": executable.stat().st_size / 1024,
-    }
+    row: Row = {"architecture": architecture, "gpu_cubins": kernels}
+    row["gpu_executable_bytes"] = executable.stat().st_size
+    return row | summarize("gpu_cold", seconds["cold"]) | summarize("gpu_warm", seconds["warm"])
 
 
-def start_on_gpu(size: str, mode: str, dtype: str, fusion: str, device: str, runs: int) -> dict[str, object]:
+def start_on_gpu(size: str, mode: str, dtype: str, fusion: str, device: str, runs: int) -> Row:
     """Return medians over runs of cs336-bench's compile and load times. Each run starts without a cache, then has it.
 
     A size that does not fit into the GPU's memory has no times.
@@ -86,10 +124,10 @@ def start_on_gpu(size: str, mode: str, dtype: str, fusion: str, device: str, run
     command += ["--dtype", dtype, "--fusion", fusion]
     command += ["--steps", "1", "--warmup", "0", "--no-mfu", "--format", "json"]
     seconds: dict[str, list[float]] = {}
-    row: dict[str, object] = {}
+    row: Row = {}
     for _ in range(runs):
         with tempfile.TemporaryDirectory() as cache:
-            for state in ("cold", "warm"):
+            for state in STATES:
                 environment = os.environ | {"CS336_CACHE_DIR": cache}
                 run = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True)
                 if run.returncode != 0:
@@ -97,10 +135,12 @@ def start_on_gpu(size: str, mode: str, dtype: str, fusion: str, device: str, run
                 (row,) = json.loads(run.stdout)["results"]
                 for part in ("compile", "load"):
                     if row["load_seconds"] is not None:
-                        seconds.setdefault(f"{state}_{part}_s", []).append(row[f"{part}_seconds"])
-    cell = {"size": size, "dtype": dtype, "fusion": fusion, "layers": row["num_layers"]}
-    cell |= {"kernels": row["distinct_kernels"], "status": row["status"]}
-    return cell | {name: statistics.median(values) for name, values in seconds.items()}
+                        seconds.setdefault(f"{state}_{part}", []).append(row[f"{part}_seconds"])
+    shared = ("size", "num_layers", "dtype", "fusion", "mode", "distinct_kernels", "status")
+    measured = {key: row[key] for key in shared}
+    for name, values in seconds.items():
+        measured |= summarize(name, values)
+    return measured
 
 
 # Descriptions of the functions that --mode compiles.
@@ -112,7 +152,13 @@ def processes(runs: int, kind: str) -> str:
     return f"One {kind} each" if runs == 1 else f"Medians of {runs} {kind}es"
 
 
-def start_markdown(record: dict[str, object]) -> list[str]:
+def make_record(rows: list[Row], mode: str, runs: int, on_gpu: bool, head: Row) -> Row:
+    """Return the document: of starting on a GPU, or of compiling on the CPU."""
+    columns = GPU_COLUMNS if on_gpu else CPU_COLUMNS
+    return make_document("compile_time", columns, rows, head | {"mode": mode, "runs": runs})
+
+
+def start_markdown(record: Row) -> list[str]:
     """Return the part of the page about starting on a GPU."""
     lines = [
         f"{processes(record['runs'], 'process')} with an empty cache (cold), each followed by one with a filled cache "
@@ -125,39 +171,39 @@ def start_markdown(record: dict[str, object]) -> list[str]:
         "| warm: compile + load (s) | sum |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for cell in record["cells"]:
+    for row in record["results"]:
         times = []
-        for state in ("cold", "warm"):
-            if f"{state}_load_s" not in cell:
+        for state in STATES:
+            parts = [row[f"{state}_{part}_seconds"] for part in ("compile", "load")]
+            if None in parts:
                 times += ["out of memory", ""]
                 continue
-            parts = [cell[f"{state}_{part}_s"] for part in ("compile", "load")]
             times += [" + ".join(f"{part:.2f}" for part in parts), f"{sum(parts):.2f}"]
-        model = [cell[key] for key in ("size", "layers", "dtype", "fusion", "kernels")]
+        model = [row[key] for key in ("size", "num_layers", "dtype", "fusion", "distinct_kernels")]
         lines.append(f"| {' | '.join(map(str, model))} | " + " | ".join(times) + " |")
     return lines
 
 
-def gpu_markdown(record: dict[str, object]) -> list[str]:
+def gpu_markdown(record: Row) -> list[str]:
     """Return the part of the page about GPUs, empty if they were not measured."""
-    cells = [cell for cell in record["cells"] if "gpu_cold_s" in cell]
-    if not cells:
+    rows = [row for row in record["results"] if row["architecture"]]
+    if not rows:
         return []
     lines = [
         "",
-        f"From IR to an executable for {record['architecture']}, in one process:",
+        f"From IR to an executable for {rows[0]['architecture']}, in one process:",
         "",
         "| size | empty cache (s) | filled cache (s) | cubins | executable (KiB) |",
         "|---|---|---|---|---|",
     ]
     return lines + [
-        f"| {cell['size']} | {cell['gpu_cold_s']:.2f} | {cell['gpu_warm_s']:.2f} | {cell['gpu_cubins']} "
-        f"| {cell['gpu_executable_kib']:.0f} |"
-        for cell in cells
+        f"| {row['size']} | {row['gpu_cold_seconds']:.2f} | {row['gpu_warm_seconds']:.2f} | {row['gpu_cubins']} "
+        f"| {row['gpu_executable_bytes'] / 1024:.0f} |"
+        for row in rows
     ]
 
 
-def cpu_markdown(record: dict[str, object]) -> list[str]:
+def cpu_markdown(record: Row) -> list[str]:
     """Return the part of the page about the CPU."""
     lines = [
         f"{processes(record['runs'], 'whole process')}.",
@@ -165,15 +211,15 @@ def cpu_markdown(record: dict[str, object]) -> list[str]:
         "| size | config to IR (s) | IR to planned IR (s) | peak (MiB) | kernels compiled (s) | distinct kernels |",
         "|---|---|---|---|---|---|",
     ]
-    for cell in record["cells"]:
+    for row in record["results"]:
         lines.append(
-            f"| {cell['size']} | {cell['import_s']:.2f} | {cell['plan_s']:.2f} | {cell['plan_mib']:.0f} "
-            f"| {cell['kernels_s']:.2f} | {cell['kernels']} |"
+            f"| {row['size']} | {row['import_seconds']:.2f} | {row['plan_seconds']:.2f} | {row['plan_mib']:.0f} "
+            f"| {row['kernels_seconds']:.2f} | {row['distinct_kernels']} |"
         )
     return lines
 
 
-def markdown(record: dict[str, object]) -> str:
+def markdown(record: Row) -> str:
     """Return the record as a page."""
     lines = [
         f"# Compiling {MODES[record['mode']]}",
@@ -183,7 +229,7 @@ def markdown(record: dict[str, object]) -> str:
         f"    {record['command']}",
         "",
     ]
-    on_gpu = record["device"] != "cpu"
+    on_gpu = record["device"]["kind"] != "cpu"
     lines += start_markdown(record) if on_gpu else cpu_markdown(record) + gpu_markdown(record)
     return "\n".join(lines) + "\n"
 
@@ -205,22 +251,22 @@ def main() -> None:
         arguments.error("--arch conflicts with --device, which measures compiling for the GPU that it names")
     if (args.dtype or args.fusion) and args.device == "cpu":
         arguments.error("--dtype and --fusion require --device cuda")
-    require_tools(*(("cs336-translate", "cs336-opt") if args.device == "cpu" else ("cs336-bench",)))
-    cells = []
+    require_tools(*(("cs336-translate", "cs336-opt") if args.device == "cpu" else ()), "cs336-bench")
+    head = describe(sys.argv) | describe_device(args.device)
+    rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         for size in args.sizes.split(","):
             if args.device != "cpu":
                 for dtype in (args.dtype or "fp32").split(","):
                     for fusion in (args.fusion or "all").split(","):
-                        cells.append(start_on_gpu(size, args.mode, dtype, fusion, args.device, args.runs))
-                        print(json.dumps(cells[-1]), file=sys.stderr, flush=True)
+                        rows.append(start_on_gpu(size, args.mode, dtype, fusion, args.device, args.runs))
+                        print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
                 continue
-            cells.append(compile_size(size, args.mode, args.runs, Path(folder)))
+            rows.append(compile_size(size, args.mode, args.runs, Path(folder)))
             if args.arch:
-                cells[-1] |= compile_for_gpu(size, args.mode, args.arch, args.runs, Path(folder))
-            print(json.dumps(cells[-1]), file=sys.stderr, flush=True)
-    record = describe(sys.argv) | {"device": args.device, "architecture": args.arch, "mode": args.mode}
-    record |= {"runs": args.runs, "cells": cells}
+                rows[-1] |= compile_for_gpu(size, args.mode, args.arch, args.runs, Path(folder))
+            print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
+    record = make_record(rows, args.mode, args.runs, args.device != "cpu", head)
     write(record, markdown(record), args.output)
 
 

@@ -22,6 +22,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from document import Column, describe_device, make_document, median, settings
 from record import describe, origin, write
 from requirements import load, need, require, require_device
 
@@ -32,6 +33,26 @@ COMPARED = 10
 # The relative difference that two losses may have: as much as rounding one of them to bf16 can change it.
 TOLERANCE = 2.0**-8
 VARIANTS = {"course": "eager", "course-compiled": "torch.compile"}
+
+
+def variant_columns(variant: str, title: str) -> list[Column]:
+    """Return the columns of a variant of the course's step."""
+    key = f"torch_{variant}"
+    return [
+        Column(f"{key}_losses", f"{title}: losses of the first steps", "data"),
+        Column(f"{key}_difference", f"{title}: difference of losses"),
+        *median(f"{key}_median_ms", f"{title}: median", f"{key}_step_ms"),
+        Column(f"{key}_ratio", f"{title}: ratio"),
+    ]
+
+
+COLUMNS = [
+    *settings(size="size", mode="mode", dtype="type", fusion="fusion", batch_size="batch"),
+    *settings(context_length="context", warmup="warm-up steps"),
+    Column("losses", "losses of the first steps", "data"),
+    *median("median_ms", "median", "step_ms"),
+    *(column for variant, title in VARIANTS.items() for column in variant_columns(variant, title)),
+]
 
 Cell = dict[str, Any]
 # Runs a step, waits for its end, and returns the loss before the update.
@@ -125,7 +146,7 @@ def measure(args: argparse.Namespace) -> Cell:
     losses, times = time_steps(our_step(session, batch), args.warmup, args.steps)
     del session
     cell: Cell = {"size": args.size, "mode": "train", "dtype": args.dtype, "fusion": "all"}
-    cell |= {"batch_size": args.batch, "context_length": args.context}
+    cell |= {"batch_size": args.batch, "context_length": args.context, "warmup": args.warmup}
     cell |= {"losses": losses, "step_ms": times, "median_ms": statistics.median(times)}
     for variant in VARIANTS:
         step = course_step(config, optimizer, parameters, batch, args, compiled=variant == "course-compiled")
@@ -140,6 +161,11 @@ def add_variant(cell: Cell, variant: str, losses: list[float], times: list[float
     cell |= {f"torch_{variant}_losses": losses, f"torch_{variant}_difference": difference}
     cell |= {f"torch_{variant}_step_ms": times, f"torch_{variant}_median_ms": median}
     cell[f"torch_{variant}_ratio"] = median / cell["median_ms"] if difference <= TOLERANCE else None
+
+
+def make_record(cells: list[Cell], head: dict[str, Any]) -> dict[str, Any]:
+    """Return the document."""
+    return make_document("course_reference", COLUMNS, cells, head)
 
 
 def markdown(record: dict[str, Any]) -> str:
@@ -189,7 +215,8 @@ def main() -> None:
     need("torch")
     require_device(cs336, args.device)
     sys.path.insert(0, str(args.course))
-    record = describe(sys.argv) | {"benchmark": "course_reference", "results": [measure(args)]}
+    head = describe(sys.argv) | describe_device(args.device)
+    record = make_record([measure(args)], head)
     write(record, markdown(record), args.output)
 
 

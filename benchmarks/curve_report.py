@@ -140,8 +140,8 @@ def describe_comparison(each: dict[str, object]) -> str:
 
 
 def markdown(record: dict[str, object], picture: str) -> str:
-    """Return the record as a page."""
-    runs, text = record["runs"], record["text"]
+    """Return the record as a page. Its runs are `results`, or `runs` in records without a schema."""
+    runs, text = record["results"] if "results" in record else record["runs"], record["text"]
     lines = [
         "# Training beside PyTorch",
         "",

@@ -19,6 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from document import describe_device, make_document, results, settings
 from record import describe, origin, write
 from requirements import load, require, require_device
 
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
     from torch_model import Transformer
 
     Tensors = dict[str, torch.Tensor]
-Cell = dict[str, object]
+Row = dict[str, object]
+
+COLUMNS = [
+    *settings(size="size", batch_size="batch", context_length="context", dtype="type"),
+    *results(logits="logits", worst_gradient="worst gradient", worst_gradient_of="parameter of the worst gradient"),
+    *results(torch_logits="PyTorch: logits", torch_worst_gradient="PyTorch: worst gradient"),
+]
 
 
 def relative_error(value: torch.Tensor, reference: torch.Tensor) -> float:
@@ -67,7 +74,7 @@ def worst(gradients: Tensors, reference: Tensors) -> tuple[float, str]:
     return max((relative_error(gradients[name], reference[name]), name) for name in reference)
 
 
-def measure(size: str, dtype: str, args: argparse.Namespace) -> Cell:
+def measure(size: str, dtype: str, args: argparse.Namespace) -> Row:
     """Return one row of the table."""
     config = cs336.TransformerConfig.named(size, context_length=args.context, batch_size=args.batch)
     random = np.random.default_rng(0)
@@ -95,18 +102,24 @@ def measure(size: str, dtype: str, args: argparse.Namespace) -> Cell:
 
     model = torch_model.Transformer(asdict(config), "eager", torch.device("cuda"))
     reference_logits, reference = torch_values(model, parameters, batch, "fp32")
-    cell: Cell = {"size": size, "dtype": dtype, "logits": relative_error(logits, reference_logits)}
-    cell["worst_gradient"], cell["worst_gradient_of"] = worst(gradients, reference)
-    print(cell, file=sys.stderr, flush=True)
+    row: Row = {"size": size, "batch_size": args.batch, "context_length": args.context, "dtype": dtype}
+    row["logits"] = relative_error(logits, reference_logits)
+    row["worst_gradient"], row["worst_gradient_of"] = worst(gradients, reference)
+    print(row, file=sys.stderr, flush=True)
     if dtype != "fp32":
         del session, gradients
         own_logits, own = torch_values(model, parameters, batch, dtype)
-        cell["torch_logits"] = relative_error(own_logits, reference_logits)
-        cell["torch_worst_gradient"], _ = worst(own, reference)
-    return cell
+        row["torch_logits"] = relative_error(own_logits, reference_logits)
+        row["torch_worst_gradient"], _ = worst(own, reference)
+    return row
 
 
-def markdown(record: dict[str, object]) -> str:
+def make_record(rows: list[Row], head: Row) -> Row:
+    """Return the document."""
+    return make_document("gpu_parity", COLUMNS, rows, head)
+
+
+def markdown(record: Row) -> str:
     """Return the record as a page."""
     lines = [
         "# Values beside PyTorch's on a GPU",
@@ -120,12 +133,12 @@ def markdown(record: dict[str, object]) -> str:
         "| size | type | logits | worst gradient | of | PyTorch: logits | worst gradient |",
         "|---|---|---|---|---|---|---|",
     ]
-    for cell in record["cells"]:
-        errors = [cell["logits"], cell["worst_gradient"]]
-        own = [cell.get("torch_logits"), cell.get("torch_worst_gradient")]
-        texts = [f"{error:.1e}" for error in errors] + [f"`{cell['worst_gradient_of']}`"]
+    for row in record["results"]:
+        errors = [row["logits"], row["worst_gradient"]]
+        own = [row["torch_logits"], row["torch_worst_gradient"]]
+        texts = [f"{error:.1e}" for error in errors] + [f"`{row['worst_gradient_of']}`"]
         texts += [f"{error:.1e}" if error is not None else "" for error in own]
-        lines.append("| " + " | ".join([cell["size"], cell["dtype"], *texts]) + " |")
+        lines.append("| " + " | ".join([row["size"], row["dtype"], *texts]) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -140,13 +153,14 @@ def main() -> None:
     require(cs336, np, torch, torch_model)
     require_device(cs336, "cuda")
 
-    cells = []
+    head = describe(sys.argv) | describe_device("cuda")
+    rows = []
     for size in args.sizes.split(","):
         for dtype in args.dtypes.split(","):
-            cells.append(measure(size, dtype, args))
+            rows.append(measure(size, dtype, args))
             gc.collect()
             torch.cuda.empty_cache()
-    record = describe(sys.argv) | {"cells": cells}
+    record = make_record(rows, head)
     write(record, markdown(record), args.output)
 
 

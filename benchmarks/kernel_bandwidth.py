@@ -19,7 +19,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from document import describe_device, make_document, median, results, settings
 from record import describe, origin, write
 from requirements import load, require, require_device
 
@@ -28,7 +30,17 @@ from group_builder import Group, Value
 
 cs336, row_groups = load("cs336"), load("row_groups")
 
-Cell = dict[str, object]
+Row = dict[str, Any]
+
+COLUMNS = [
+    *settings(kernel="kernel", rows="rows", width="width"),
+    *results(bytes="operands and results", copies="sets of buffers"),
+    *median("time_us", "time of the kernel", "times_us"),
+    *results(gb_s="bandwidth", copy_percent="of the fastest copy's bandwidth"),
+]
+DRIVERS_COPY = "copy by the driver"
+# The kernels of which the fastest is the copy that shares refer to.
+CEILINGS = (DRIVERS_COPY, "negate")
 
 
 def swiglu(shape: tuple[int, int]) -> Group:
@@ -168,8 +180,8 @@ return {", ".join(name for name, _, _ in results)} : {", ".join(kind for _, kind
 """
 
 
-def measure_seconds(text: str, device: str, repetitions: int) -> float:
-    """Return the median of the device's time of a run."""
+def measure_times(text: str, device: str, repetitions: int) -> list[float]:
+    """Return the device's times of runs in seconds, without the first fifth."""
     session = cs336.Session(cs336.compile(text, device=device), device=device)
     session.initialize(0)
     times = []
@@ -179,22 +191,30 @@ def measure_seconds(text: str, device: str, repetitions: int) -> float:
         times.append(session.last_run_seconds("forward"))
     del session
     gc.collect()
-    return statistics.median(times[len(times) // 5 :])
+    return times[len(times) // 5 :]
 
 
-def measure(benchmark: Benchmark, rows: int, args: argparse.Namespace) -> Cell:
+def make_row(kernel: str, shape: tuple[int, int], num_bytes: int, copies: int, seconds: list[float]) -> Row:
+    """Return a row from the times of runs, each of which runs the kernel on all sets of buffers."""
+    times = [1e6 * each / copies for each in seconds]
+    time = statistics.median(times)
+    row = {"kernel": kernel, "rows": shape[0], "width": shape[1], "bytes": num_bytes, "copies": copies}
+    return row | {"time_us": time, "times_us": times, "gb_s": num_bytes / time / 1e3}
+
+
+def measure(benchmark: Benchmark, rows: int, args: argparse.Namespace) -> Row:
     """Return one row of the table."""
-    group = benchmark.make((rows, benchmark.width))
+    shape = (rows, benchmark.width)
+    group = benchmark.make(shape)
     copies = max(1, round(args.bytes / group.num_bytes))
-    seconds = measure_seconds(program(group, copies), args.device, args.repetitions) / copies
-    cell = {"kernel": benchmark.name, "rows": rows, "width": benchmark.width, "bytes": group.num_bytes}
-    cell |= {"copies": copies, "us": seconds * 1e6, "tb_per_s": group.num_bytes / seconds / 1e12}
-    print(cell, file=sys.stderr, flush=True)
-    return cell
+    seconds = measure_times(program(group, copies), args.device, args.repetitions)
+    row = make_row(benchmark.name, shape, group.num_bytes, copies, seconds)
+    print({key: value for key, value in row.items() if key != "times_us"}, file=sys.stderr, flush=True)
+    return row
 
 
-def measure_copy(args: argparse.Namespace) -> float:
-    """Return the bytes per second of the device's own copy."""
+def measure_copy(args: argparse.Namespace) -> Row:
+    """Return the row of the device's own copy, which reads and writes each byte."""
     shape = Value("", (max(1, args.bytes // 8 // 1024), 1024), "f32")
     lines, result = fill("x", shape, 1)
     text = f"""
@@ -208,17 +228,26 @@ func.func @forward(%x: {shape.tensor} {{cs336.kind = "derived", cs336.name = "x"
 return %x : {shape.tensor}
 }}
 """
-    return 2 * shape.num_bytes / measure_seconds(text, args.device, args.repetitions)
+    seconds = measure_times(text, args.device, args.repetitions)
+    return make_row(DRIVERS_COPY, shape.shape, 2 * shape.num_bytes, 1, seconds)
 
 
-def ceiling(record: dict[str, object]) -> float:
-    """Return the TB/s of the fastest copy: the driver's, or that of the kernel that negates."""
-    return max([record["copy_tb_per_s"], *(c["tb_per_s"] for c in record["cells"] if c["kernel"] == "negate")])
+def find_ceiling(rows: list[Row]) -> float:
+    """Return the GB/s of the fastest copy: the driver's, or that of the kernel that negates."""
+    return max(row["gb_s"] for row in rows if row["kernel"] in CEILINGS)
 
 
-def markdown(record: dict[str, object]) -> str:
+def make_record(rows: list[Row], head: Row) -> Row:
+    """Return the document with the share of the fastest copy in each row."""
+    fastest = find_ceiling(rows)
+    shares = [row | {"copy_percent": 100 * row["gb_s"] / fastest} for row in rows]
+    return make_document("kernel_bandwidth", COLUMNS, shares, head)
+
+
+def markdown(record: Row) -> str:
     """Return the record as a page."""
-    fastest = ceiling(record)
+    fastest = find_ceiling(record["results"])
+    (drivers,) = (row["gb_s"] for row in record["results"] if row["kernel"] == DRIVERS_COPY)
     lines = [
         "# Memory-bound kernels beside a copy",
         "",
@@ -226,16 +255,18 @@ def markdown(record: dict[str, object]) -> str:
         "",
         f"    {record['command']}",
         "",
-        f"The driver's copy within the device moves {record['copy_tb_per_s']:.2f} TB/s, reads and writes counted; "
-        f"shares are of the fastest copy, {fastest:.2f}. bf16, with the residual stream and the optimizer in float32.",
+        f"The driver's copy within the device moves {drivers / 1e3:.2f} TB/s, reads and writes counted; shares are of "
+        f"the fastest copy, {fastest / 1e3:.2f}. bf16, with the residual stream and the optimizer in float32.",
         "",
         "| kernel | rows | width | MB | us | TB/s | share of the copy |",
         "|---|---|---|---|---|---|---|",
     ]
-    for cell in record["cells"]:
+    for row in record["results"]:
+        if row["kernel"] == DRIVERS_COPY:
+            continue
         lines.append(
-            f"| {cell['kernel']} | {cell['rows']} | {cell['width']} | {cell['bytes'] / 1e6:.1f} | {cell['us']:.1f} | "
-            f"{cell['tb_per_s']:.2f} | {cell['tb_per_s'] / fastest:.0%} |"
+            f"| {row['kernel']} | {row['rows']} | {row['width']} | {row['bytes'] / 1e6:.1f} | {row['time_us']:.1f} | "
+            f"{row['gb_s'] / 1e3:.2f} | {row['copy_percent']:.0f}% |"
         )
     return "\n".join(lines) + "\n"
 
@@ -257,14 +288,15 @@ def main() -> None:
     require(cs336, row_groups)
     require_device(cs336, args.device)
 
-    head = describe(sys.argv) | {"copy_tb_per_s": measure_copy(args) / 1e12}
-    cells = [
-        measure(benchmark, int(rows), args)
-        for rows in args.rows.split(",")
+    head = describe(sys.argv) | describe_device(args.device)
+    rows = [measure_copy(args)]
+    rows += [
+        measure(benchmark, int(number), args)
+        for number in args.rows.split(",")
         for benchmark in benchmarks(args.width, args.d_ff, args.vocab)
         if re.search(args.only, benchmark.name)
     ]
-    record = head | {"cells": cells}
+    record = make_record(rows, head)
     write(record, markdown(record), args.output)
 
 

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from record import describe, origin, write
+from document import wrap_documents
+from record import origin, write
 from requirements import load, read_input, require
 
 if TYPE_CHECKING:
@@ -109,6 +110,14 @@ def read_steps(documents: list[dict[str, object]]) -> list[Step]:
                     if found and value is not None and row[f"torch_{found[1]}_{prefix}ratio"] is not None:
                         step.peers.setdefault(found[1], value)
     return list(steps.values())
+
+
+def read_documents(path: Path) -> list[dict[str, object]]:
+    """Return the documents of a file: one, those of a study, or those of a record of several commands."""
+    read = json.loads(read_input(path, "cs336-bench"))
+    if isinstance(read, dict):
+        read = read.get("documents", [read])
+    return read
 
 
 def common_levels(steps: list[Step]) -> list[str]:
@@ -216,14 +225,11 @@ def main() -> None:
     arguments.add_argument("--output", type=Path, required=True, help="write OUTPUT.json, .md, .png and .svg")
     args = arguments.parse_args()
     require(plt)
-    documents = []
-    for path in args.records:
-        read = json.loads(read_input(path, "cs336-bench"))
-        documents += read if isinstance(read, list) else [read]
+    documents = [document for path in args.records for document in read_documents(path)]
     steps = read_steps(documents)
     if not any(len(step.levels) > 1 for step in steps):
         sys.exit("the records contain no step at two levels: measure with --ladder, or --fusion none,elementwise,…")
-    record = describe(sys.argv) | {"documents": documents}
+    record = wrap_documents(sys.argv, documents)
     args.output.parent.mkdir(parents=True, exist_ok=True)
     pictures = plot(steps, args.output)
     write(record, markdown(record, steps, pictures), args.output)

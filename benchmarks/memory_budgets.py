@@ -12,26 +12,37 @@ import argparse
 import sys
 from pathlib import Path
 from statistics import quantiles
+from typing import Any
 
 import bench_tool
+from document import Column, add_columns
 from record import describe, origin, write
 
-Row = dict[str, object]
+Row = dict[str, Any]
 
 MEBI = 1 << 20
+COLUMNS = [Column("budget_mib", "budget", "setting")]
 EXPLANATION = (
-    "Each row is a process of its own. Recomputed: part of the steps of --cs336-selective-checkpoint. Memory: as "
-    "planned, and by the GPU's own count. Times and memory are compared with the first row, which keeps all "
-    "activations; predicted times are those of `cs336-bench plan`."
+    "One process measures the rows with a budget, another the row without. Recomputed: part of the steps of "
+    "--cs336-selective-checkpoint. Memory: as planned, and by the GPU's own count. Times and memory are compared with "
+    "the first row, which keeps all activations; predicted times are those of `cs336-bench plan`."
 )
 
 
+def run_cells(command: str, arguments: list[str], cells: int) -> Row:
+    """Return the document of a command of cs336-bench, which has this many rows."""
+    document, incomplete, _ = bench_tool.run([command, *arguments])
+    if incomplete or len(document["results"]) != cells:
+        sys.exit(f"cs336-bench {command} {' '.join(arguments)} did not measure {cells} cells")
+    return document
+
+
 def run_cell(command: str, arguments: list[str]) -> Row:
-    """Return the only row of a command of cs336-bench."""
-    result, incomplete, code = bench_tool.run([command, *arguments])
-    if code != 0 or incomplete or len(result["results"]) != 1:
-        sys.exit(f"cs336-bench {command} {' '.join(arguments)} did not measure one cell")
-    return result["results"][0]
+    """Return the document of a command of cs336-bench that measures one cell, for which memory suffices."""
+    document = run_cells(command, arguments, 1)
+    if (status := document["results"][0]["status"]) != "ok":
+        sys.exit(f"cs336-bench {command} {' '.join(arguments)} did not measure its cell: {status}")
+    return document
 
 
 def plan_arguments(arguments: list[str]) -> list[str]:
@@ -47,23 +58,27 @@ def plan_arguments(arguments: list[str]) -> list[str]:
     return kept
 
 
-def measure_budgets(arguments: list[str], shares: list[float]) -> list[Row]:
-    """Return a row without a budget, and one for each share of its memory, from the largest to the least possible."""
-    planned = plan_arguments(arguments)
-    whole = run_cell("plan", planned)
-    least = run_cell("plan", [*planned, "--pipeline-options", "selective-checkpoint=1"])
-    budgets = [int(share * whole["total_mib"] * MEBI) for share in shares]
+def choose_budgets(arguments: list[str], high: float, shares: list[float]) -> list[int]:
+    """Return budgets in bytes: shares of the memory `high` in MiB, or ten from there down to the least possible."""
+    budgets = [int(share * high * MEBI) for share in shares]
     if not budgets:
-        low, high = least["total_mib"], whole["total_mib"]
+        least = run_cell("plan", [*plan_arguments(arguments), "--pipeline-options", "selective-checkpoint=1"])
+        low = least["results"][0]["total_mib"]
         # The bounds are rounded: the least budget has to be met.
         budgets = [int((high + (low - high) * step / 10) * MEBI) + 1024 for step in range(1, 11)]
-    rows = []
-    for budget in [None, *budgets]:
-        options = [] if budget is None else ["--memory-budget", str(budget)]
-        row = run_cell("model", [*arguments, *options])
-        predicted = run_cell("plan", [*planned, *options])
-        rows.append(row | {"budget_mib": budget and budget / MEBI, "predicted_ms": predicted["predicted_ms"]})
-    return rows
+    # A program without anything to recompute has one budget.
+    return list(dict.fromkeys(budgets))
+
+
+def measure_budgets(arguments: list[str], shares: list[float]) -> Row:
+    """Return the document of cs336-bench model, with a row without a budget followed by one row per budget."""
+    document = run_cell("model", arguments)
+    (first,) = document["results"]
+    budgets = choose_budgets(arguments, first["planned_mib"], shares)
+    option = ["--memory-budget", ",".join(map(str, budgets))]
+    rows = [first, *run_cells("model", [*arguments, *option], len(budgets))["results"]]
+    added = [{"budget_mib": budget and budget / MEBI} for budget in [None, *budgets]]
+    return add_columns(document | {"results": rows}, COLUMNS, added)
 
 
 def markdown(record: Row) -> str:
@@ -84,6 +99,9 @@ def markdown(record: Row) -> str:
     ]
     for row in rows:
         budget = row["budget_mib"]
+        if row["median_ms"] is None:
+            lines.append(f"| {budget:.0f} | {row['status'].partition(':')[0]}" + " |" * 8)
+            continue
         device = row.get("device_memory_mib")
         cells = [
             "" if budget is None else f"{budget:.0f}",
@@ -112,7 +130,8 @@ def main() -> None:
     arguments.add_argument("arguments", nargs="*", help="arguments of cs336-bench model, after --")
     args = arguments.parse_args()
     head = describe(sys.argv)
-    record = head | {"results": measure_budgets(args.arguments, args.shares)}
+    # The command of the record contains the tool's arguments.
+    record = measure_budgets(args.arguments, args.shares) | head
     write(record, markdown(record), args.output)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import bench_tool
+from document import Column, add_columns
 from record import describe, origin, write
 from requirements import require_python
 
@@ -28,6 +29,13 @@ FIELDS = ("d_model", "d_ff", "num_layers", "num_heads", "vocab_size", "context_l
 # The defaults of cs336-bench.
 OPTIMIZER = {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.01, "max_norm": 0.0}
 OPTIMIZER |= {"warmup_steps": 0, "cosine_steps": 0, "min_lr": 0.0}
+COLUMNS = [
+    Column("unfused_mib", "unfused, planned"),
+    Column("torch_eager_allocated_mib", "torch eager: allocated"),
+    Column("torch_eager_reserved_mib", "torch eager: reserved"),
+    Column("torch_eager_device_mib", "torch eager: by the GPU's count"),
+    Column("torch_eager_error", "torch eager: error"),
+]
 EXPLANATION = (
     "In MiB. Planned: the whole session, by the memory plan, before anything runs. By the GPU: what is in use after "
     "the steps and was not before, by its own count. PyTorch runs in eager mode; allocated is the peak of its own "
@@ -64,8 +72,8 @@ def plan_arguments(arguments: list[str], fusion: str) -> list[str]:
     return ["plan", *kept, "--mode", ",".join(MODES), "--fusion", fusion]
 
 
-def measure(arguments: list[str], peer_python: str | None, steps: int) -> list[Row]:
-    """Return a row per context, type and mode."""
+def measure(arguments: list[str], peer_python: str | None, steps: int) -> Row:
+    """Return the document of cs336-bench model, with a row per context, type and mode, and columns of the peer."""
     runs = ["--mode", ",".join(MODES), "--steps", str(steps), "--warmup", "1"]
     result, incomplete, _ = bench_tool.run(["model", *arguments, *runs])
     if incomplete:
@@ -76,10 +84,11 @@ def measure(arguments: list[str], peer_python: str | None, steps: int) -> list[R
     planned = {tuple(row[name] for name in key): row["total_mib"] for row in unfused}
     device = "cuda" if result["device"]["kind"] == "cuda" else "cpu"
     answers = measure_peer(peer_python, rows, device, steps) if peer_python else [{} for _ in rows]
+    added = []
     for row, answer in zip(rows, answers, strict=True):
-        row["unfused_mib"] = planned.get(tuple(row[name] for name in key))
-        row["torch"] = answer
-    return rows
+        theirs = {f"torch_eager_{name}": value for name, value in answer.items()}
+        added.append({"unfused_mib": planned.get(tuple(row[name] for name in key))} | theirs)
+    return add_columns(result, COLUMNS, added) | {"incomplete": incomplete}
 
 
 def cell(value: float | None, missing: str = "") -> str:
@@ -88,10 +97,9 @@ def cell(value: float | None, missing: str = "") -> str:
 
 def torch_cells(row: Row) -> list[str]:
     """Return PyTorch's peak and its memory by the GPU's count, or the reason why neither was measured."""
-    answer = row["torch"]
-    if "error" in answer:
-        return ["OOM" if answer["error"] == "out of memory" else answer["error"], ""]
-    return [cell(answer.get("allocated_mib")), cell(answer.get("device_mib"))]
+    if error := row["torch_eager_error"]:
+        return ["OOM" if error == "out of memory" else error, ""]
+    return [cell(row["torch_eager_allocated_mib"]), cell(row["torch_eager_device_mib"])]
 
 
 def markdown(record: Row) -> str:
@@ -102,7 +110,7 @@ def markdown(record: Row) -> str:
     lines += ["", "| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     for row in record["results"]:
         used, plan = row.get("device_memory_mib"), row.get("memory_mib")
-        theirs = row["torch"].get("device_mib")
+        theirs = row["torch_eager_device_mib"]
         cells = [row["size"], str(row["context_length"]), row["dtype"], row["mode"], cell(row["unfused_mib"])]
         cells += [cell(plan, "OOM"), cell(used)]
         cells.append(f"{100 * (used / plan - 1):.2f}" if used and plan else "")
@@ -132,7 +140,9 @@ def main() -> None:
     args = arguments.parse_args()
     if args.peer_python:
         require_python(args.peer_python, "torch")
-    record = describe(sys.argv) | {"results": measure(args.arguments, args.peer_python, args.steps)}
+    head = describe(sys.argv)
+    # The command of the record contains the tool's arguments.
+    record = measure(args.arguments, args.peer_python, args.steps) | head
     write(record, markdown(record), args.output)
 
 

@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from document import Column, describe_device, make_document, results, settings
 from record import describe, origin, write
 from requirements import need, require_device
 
@@ -32,6 +33,11 @@ PARTS = {
 }
 TYPES = {"fp32": "float32", "tf32": "float32", "bf16": "bfloat16"}
 WARMUP = 10
+COLUMNS = [
+    *settings(dtype="type", part="profile"),
+    *results(gemm_ms="GEMMs", over_ours="of our profile", same_kernels="same kernels"),
+    Column("kernels", "kernels", "data"),
+]
 EXPLANATION = (
     "Times are of kernels alone, per run of all four GEMMs. The GEMMs are rows × inner × columns: "
     + ", ".join(" × ".join(str(size) for size in shape) for shape in SHAPES)
@@ -149,19 +155,24 @@ def is_gemm(row: Row) -> bool:
     return any(part in row["name"].lower() for part in ("gemm", "nvjet", "cutlass", "xmma"))
 
 
-def summarize(parts: dict[str, list[Row]]) -> Row:
-    """Return the totals of GEMMs, the ratios to our profile, and whether the kernels have the same names."""
+def summarize(parts: dict[str, list[Row]]) -> list[Row]:
+    """Return a row per profile: the total of GEMMs, its ratio to ours, and whether the kernels have the same names."""
     totals = {part: sum(row["ms"] for row in rows if is_gemm(row)) for part, rows in parts.items()}
 
     def short(row: Row) -> str:
         return row["name"].removeprefix("void ").split("(")[0].split("<")[0]
 
     names = {part: sorted({short(row) for row in rows if is_gemm(row)}) for part, rows in parts.items()}
-    return {
-        "gemm_ms": totals,
-        "over_ours": {part: total / totals["ours"] if totals["ours"] else None for part, total in totals.items()},
-        "same_kernels": {part: found == names["ours"] for part, found in names.items()},
-    }
+    return [
+        {
+            "part": part,
+            "gemm_ms": total,
+            "over_ours": total / totals["ours"] if totals["ours"] else None,
+            "same_kernels": names[part] == names["ours"],
+            "kernels": parts[part],
+        }
+        for part, total in totals.items()
+    ]
 
 
 def profile_part(part: str, device: str, dtype: str, steps: int) -> list[Row]:
@@ -181,13 +192,18 @@ def run_part(part: str, args: argparse.Namespace) -> dict[str, list[Row]]:
 
 
 def measure(args: argparse.Namespace) -> list[Row]:
-    """Make all profiles. Return a row per type."""
+    """Make all profiles. Return a row per type and profile."""
     profiles = {part: run_part(part, args) for part in PARTS}
     rows = []
     for dtype in args.dtypes.split(","):
         parts = {part: profile[dtype] for part, profile in profiles.items()}
-        rows.append({"dtype": dtype, "kernels": parts} | summarize(parts))
+        rows += [{"dtype": dtype} | row for row in summarize(parts)]
     return rows
+
+
+def make_record(rows: list[Row], head: Row) -> Row:
+    """Return the document."""
+    return make_document("profiler_agreement", COLUMNS, rows, head)
 
 
 def markdown(record: Row) -> str:
@@ -202,18 +218,14 @@ def markdown(record: Row) -> str:
     ]
     lines += ["", "| type | profile | GEMMs ms | of our profile | same kernels |", "|---|---|---|---|---|"]
     for row in record["results"]:
-        for part, text in PARTS.items():
-            ratio = row["over_ours"][part]
-            lines.append(
-                f"| {row['dtype']} | {text} | {row['gemm_ms'][part]:.4f} | {'' if ratio is None else f'{ratio:.4f}'} | "
-                f"{'yes' if row['same_kernels'][part] else 'no'} |"
-            )
+        ratio = row["over_ours"]
+        lines.append(
+            f"| {row['dtype']} | {PARTS[row['part']]} | {row['gemm_ms']:.4f} | "
+            f"{'' if ratio is None else f'{ratio:.4f}'} | {'yes' if row['same_kernels'] else 'no'} |"
+        )
     for row in record["results"]:
-        for part, text in PARTS.items():
-            lines += ["", f"{row['dtype']}, {text}:", "", "| kernel | runs | ms |", "|---|---|---|"]
-            lines += [
-                f"| `{kernel['name']}` | {kernel['runs']:g} | {kernel['ms']:.4f} |" for kernel in row["kernels"][part]
-            ]
+        lines += ["", f"{row['dtype']}, {PARTS[row['part']]}:", "", "| kernel | runs | ms |", "|---|---|---|"]
+        lines += [f"| `{kernel['name']}` | {kernel['runs']:g} | {kernel['ms']:.4f} |" for kernel in row["kernels"]]
     return "\n".join(lines) + "\n"
 
 
@@ -229,7 +241,8 @@ def main() -> None:
         profiles = {dtype: profile_part(args.part, args.device, dtype, args.steps) for dtype in args.dtypes.split(",")}
         print(json.dumps(profiles))
     else:
-        record = describe(sys.argv) | {"results": measure(args)}
+        head = describe(sys.argv) | describe_device(args.device)
+        record = make_record(measure(args), head)
         write(record, markdown(record), args.output)
 
 

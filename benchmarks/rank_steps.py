@@ -64,7 +64,8 @@ def main() -> int:
     document, incomplete, code = bench_tool.run(options.arguments)
     if not document["results"]:
         sys.exit("cs336-bench ended before it had measured a row")
-    record = describe(sys.argv) | document | {"incomplete": incomplete}
+    # The command of the record contains the tool's arguments.
+    record = document | describe(sys.argv) | {"incomplete": incomplete}
     page = [f"# cs336-bench {options.arguments[0]}", "", f"`{record['command']}`", "", origin(record), ""]
     if incomplete:
         page += ["Incomplete: the command ended before it had measured everything.", ""]

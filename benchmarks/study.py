@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 
 import bench_tool
-from record import describe, origin, write
+from document import wrap_documents
+from record import origin, write
 
 Row = dict[str, object]
 
@@ -70,7 +71,7 @@ def main() -> None:
                  if document["results"]]  # fmt: skip
     if not documents:
         sys.exit("cs336-bench ended before it had measured anything")
-    record = describe(sys.argv) | {"study": args.arguments[0], "incomplete": incomplete, "documents": documents}
+    record = wrap_documents(sys.argv, documents, study=args.arguments[0], incomplete=incomplete)
     write(record, markdown(record), args.output)
     sys.exit(code)
 

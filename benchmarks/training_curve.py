@@ -19,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from document import Column, describe_device, make_document, results, settings
 from record import describe, write
 from requirements import load, read_input, require, require_device, require_python
 
@@ -32,6 +33,16 @@ if TYPE_CHECKING:
 PEER = Path(__file__).parent / "peers" / "torch_model.py"
 TYPES = ["fp32", "tf32", "bf16", "fp16"]
 Run = dict[str, object]
+
+# The measurements of a run, on both sides.
+MEASURED = ("losses", "held_out", "seconds")
+COLUMNS = [
+    *settings(side="side", dtype="type", seed="seed"),
+    *results(steps="steps", held_out_loss="held-out loss", seconds="time of the steps"),
+    *results(torch="PyTorch"),
+    Column("losses", "training loss of each step", "data"),
+    Column("held_out", "steps and held-out loss", "data"),
+]
 
 
 def gather(tokens: NDArray[np.uint16], starts: NDArray[np.int64], context: int) -> Batches:
@@ -121,10 +132,18 @@ def run_peer(plan: Plan, dtypes: list[str], seeds: int, variant: str, python: st
                 answer = json.loads(peer.stdout.readline() or '{"error": "PyTorch ended without an answer"}')
                 if "error" in answer:
                     sys.exit(f"PyTorch, {dtype}, seed {seed}: {answer['error']}")
-                runs.append({"side": "PyTorch", "dtype": dtype, "seed": seed} | answer)
+                runs.append({"side": "PyTorch", "dtype": dtype, "seed": seed})
+                runs[-1] |= {key: answer[key] for key in MEASURED} | {"torch": answer.get("torch")}
                 report(runs[-1])
         peer.stdin.close()
     return runs
+
+
+def make_record(runs: list[Run], head: dict[str, object]) -> dict[str, object]:
+    """Return the document, with a row per run, and the comparisons of both sides as members."""
+    rows = [run | {"steps": len(run["losses"]), "held_out_loss": run["held_out"][-1][1]} for run in runs]
+    compared = {"comparisons": curve_report.compare(runs), "pairs": curve_report.pair(runs)}
+    return make_document("training_curve", COLUMNS, rows, head) | compared
 
 
 def report(run: Run) -> None:
@@ -180,6 +199,7 @@ def main() -> None:
     require_python(args.peer_python, "torch", "safetensors")
     args.device = args.device or cs336.best_device()
     require_device(cs336, args.device)
+    head = describe(sys.argv) | describe_device(args.device)
     meta = json.loads(read_input(args.text / "meta.json", "examples/prepare_text.py"))
     shape = {"vocab_size": meta["vocab_size"], "context_length": args.context, "batch_size": args.batch}
     optimizer = cs336.Optimizer(
@@ -202,9 +222,8 @@ def main() -> None:
         runs += run_peer(plan, args.peer_dtype, args.seeds, args.peer_variant, args.peer_python)
 
     drawn = {"drawn_tokens": args.steps * args.batch * args.context, "evaluated_tokens": held["tokens"].size}
-    record = describe(sys.argv) | {"model": asdict(config), "optimizer": asdict(optimizer), "text": meta | drawn}
-    record |= {"steps": args.steps, "variant": args.peer_variant, "runs": runs}
-    record |= {"comparisons": curve_report.compare(runs), "pairs": curve_report.pair(runs)}
+    head |= {"model": asdict(config), "optimizer": asdict(optimizer), "text": meta | drawn}
+    record = make_record(runs, head | {"steps": args.steps, "variant": args.peer_variant})
     args.output.parent.mkdir(parents=True, exist_ok=True)
     picture = args.output.with_name(args.output.name + ".svg")
     curve_report.plot(runs, picture)

@@ -11,6 +11,14 @@ from __future__ import annotations
 import dataclasses
 import re
 
+import document
+
+COLUMNS = [
+    *document.settings(target="target"),
+    *document.results(cases="cases", seconds="time", per_second="cases per second", coverage="coverage"),
+    *document.results(corpus="corpus", seed="seed", fault="fault", case="case", reproduce="reproduce", log="log"),
+]
+
 FAULTS = (
     re.compile(r"^(?:FAULT: |SUMMARY: \w+Sanitizer: |SUMMARY: libFuzzer: )(.*)$", re.MULTILINE),
     re.compile(r"^==\d+== ?ERROR: (.*)$", re.MULTILINE),
@@ -79,6 +87,11 @@ def describe_outcome(name: str, outcome: Outcome, reproduce: str) -> dict[str, o
     return entry | {"reproduce": reproduce if outcome.case else ""}
 
 
+def make_record(entries: list[dict[str, object]], head: dict[str, object]) -> dict[str, object]:
+    """Make the record. Its member `problems` lists the reasons why the run did not pass."""
+    return document.make_document("fuzz", COLUMNS, entries, head) | {"problems": find_problems(entries)}
+
+
 def find_problems(entries: list[dict[str, object]]) -> list[str]:
     """List the reasons why the run did not pass; empty if it passed."""
     problems = []
@@ -101,10 +114,10 @@ def markdown(record: dict[str, object], origin: str) -> str:
         "| " + " | ".join(column.replace("_", " ") for column in columns) + " |",
         "|---" * len(columns) + "|",
     ]
-    for entry in record["targets"]:
+    for entry in record["results"]:
         cells = [f"{entry[column]:,}" if column == "cases" else str(entry[column] or "none") for column in columns[:-1]]
         lines.append("| " + " | ".join([*cells, entry["fault"] or "none"]) + " |")
-    total = sum(entry["cases"] for entry in record["targets"])
+    total = sum(entry["cases"] for entry in record["results"])
     lines += ["", f"{total:,} cases."]
     if record["problems"]:
         lines += ["", "Findings:", "", *(f"- {problem}" for problem in record["problems"])]

@@ -13,10 +13,16 @@ import dataclasses
 import pathlib
 
 import device_tests
+import document
 import jobs
 import sanitizer
 
 COUNTS = ("passed", "skipped", "failed", "left_out", "not_reached", "reports", "library_reports")
+
+COLUMNS = [
+    *document.settings(suite="suite", module="module"),
+    *document.results(**{count: count.replace("_", " ") for count in COUNTS}),
+]
 
 # Reports that the tool counted but did not print may belong to any library.
 NOT_PRINTED = "(not printed)"
@@ -123,8 +129,8 @@ def find_problems(results: Results, suites: list[str]) -> list[str]:
     return problems
 
 
-def describe_results(results: Results, suites: list[str], problems: list[str]) -> dict[str, object]:
-    """Make the part of the record that contains the results."""
+def make_record(results: Results, suites: list[str], problems: list[str], head: dict[str, object]) -> dict[str, object]:
+    """Make the record. Its member `reports` lists the different reports, with their counts."""
     rows = [
         {"suite": suite, "module": module} | {key: row[key] for key in COUNTS}
         for (suite, module), row in sorted(
@@ -135,7 +141,8 @@ def describe_results(results: Results, suites: list[str], problems: list[str]) -
         {"suite": suite, "count": count} | dataclasses.asdict(report)
         for (suite, report), count in results.reports.most_common()
     ]
-    return {"results": rows, "reports": reports, "problems": problems}
+    made = document.make_document("check_gpu", COLUMNS, rows, head)
+    return made | {"reports": reports, "problems": problems}
 
 
 def markdown(record: dict[str, object], origin: str) -> str:

@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts/lib"))
 import device_tests
 import gpu_results
 import jobs
 import sanitizer
+from results_schema import check_columns, validate
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -230,6 +232,9 @@ def test_the_script_on_the_cpu(tmp_path: Path, report: str, status: int) -> None
     process = run_script(tmp_path, report, *options)
     assert process.returncode == status, process.stdout + process.stderr
     record = json.loads((tmp_path / "out/check.json").read_text())
+    validate(record)
+    check_columns(record)
+    assert record["device"]["kind"] == "cpu"
     rows = {(row["suite"], row["module"]): row for row in record["results"]}
     tests, checked = rows["tests", "test_loss_scaling"], rows["memcheck", "test_loss_scaling"]
     assert tests["passed"] and not tests["failed"] + tests["not_reached"]

@@ -26,14 +26,14 @@ def test_what_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     both, page = measure(tmp_path, monkeypatch, "--mode", "forward_backward", "--runs", "2")
     assert page.startswith("# Compiling a loss and its gradients\n") and "\nMedians of 2 whole processes.\n" in page
     assert (both["mode"], both["runs"]) == ("forward_backward", 2)
-    assert forward["cells"][0]["kernels"] < both["cells"][0]["kernels"]
+    assert forward["results"][0]["distinct_kernels"] < both["results"][0]["distinct_kernels"]
 
 
 def test_what_starts_on_a_gpu() -> None:
-    cell = {"size": "tiny", "layers": 2, "dtype": "fp32", "fusion": "all", "kernels": 9}
-    cell |= {f"{state}_{part}_s": 0.5 for state in ("cold", "warm") for part in ("compile", "load")}
-    lines = compile_time.start_markdown({"runs": 1, "cells": [cell]})
+    row = {"size": "tiny", "num_layers": 2, "dtype": "fp32", "fusion": "all", "distinct_kernels": 9}
+    row |= {f"{state}_{part}_seconds": 0.5 for state in ("cold", "warm") for part in ("compile", "load")}
+    lines = compile_time.start_markdown({"runs": 1, "results": [row]})
     assert lines[0].startswith("One process each with an empty cache (cold), each followed by one")
     assert lines[-1] == "| tiny | 2 | fp32 | all | 9 | 0.50 + 0.50 | 1.00 | 0.50 + 0.50 | 1.00 |"
-    lines = compile_time.start_markdown({"runs": 3, "cells": [cell]})
+    lines = compile_time.start_markdown({"runs": 3, "results": [row]})
     assert lines[0].startswith("Medians of 3 processes with an empty cache (cold)")

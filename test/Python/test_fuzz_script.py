@@ -10,6 +10,7 @@ from pathlib import Path
 import cs336
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts/lib"))
 import fuzz_results
 import fuzz_targets
@@ -77,8 +78,8 @@ def test_a_finding_is_a_problem_with_a_command_that_shows_it() -> None:
 
 
 def test_the_page_has_a_row_per_target_and_the_findings() -> None:
-    record = {"command": "scripts/fuzz", "targets": [entry(CLEAN, 0), entry(CRASH, 1)]}
-    page = fuzz_results.markdown(record | {"problems": fuzz_results.find_problems(record["targets"])}, "Today.")
+    record = fuzz_results.make_record([entry(CLEAN, 0), entry(CRASH, 1)], {"command": "scripts/fuzz"})
+    page = fuzz_results.markdown(record, "Today.")
     assert "| npy | 5,000 | 2.0 | 2500.0 | 312 | 41 | none |" in page
     assert "5,009 cases." in page
     assert "- npy: heap-buffer-overflow" in page

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from results_schema import ROOT, SCHEMA, validate
+from results_schema import ROOT, SCHEMA, bench, check_columns, validate
 
 jsonschema = pytest.importorskip("jsonschema")
 
@@ -43,36 +43,6 @@ COMMANDS = {
         *["--head-dim", "8", "--mode", "forward", *STEPS, "--no-mfu", "--peer="],
     ],
 }
-# Units that titles name in another way.
-TITLE_UNITS = {"µs/node": "us/node", "M": "10^6"}
-
-
-def bench(*arguments: str) -> Any:
-    """Return the JSON that cs336-bench writes."""
-    command = ["cs336-bench", *arguments, "--format", "json"]
-    process = subprocess.run(command, capture_output=True, text=True, env=os.environ)
-    assert process.returncode == 0, process.stderr
-    return json.loads(process.stdout)
-
-
-def check_columns(document: dict[str, Any]) -> None:
-    """Check what a JSON Schema cannot express: rows have the keys of columns, and units are those of titles."""
-    columns = {column["key"]: column for column in document["columns"]}
-    assert len(columns) == len(document["columns"])
-    assert document["results"] and all(set(row) == set(columns) for row in document["results"])
-    assert any(column["role"] == "setting" for column in columns.values())
-    for key, column in columns.items():
-        if named := re.search(r"\((.+)\)$", column["title"]):
-            assert TITLE_UNITS.get(named[1], named[1]) == column["unit"], key
-        values = [row[key] for row in document["results"] if row[key] is not None]
-        if column["unit"] is not None:
-            numbers = [number for value in values for number in (value if isinstance(value, list) else [value])]
-            assert all(isinstance(number, (int, float)) for number in numbers), key
-        if column["role"] == "setting":
-            assert all(isinstance(value, (str, int, float)) for value in values), key
-        for samples in column.get("samples", []):
-            assert columns[samples]["unit"] == column["unit"]
-            assert all(len(row[samples]) > 1 for row in document["results"] if row[key] is not None)
 
 
 def settings(document: dict[str, Any]) -> list[tuple[object, ...]]:

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import curve_report
 import training_curve
 from numpy_peer import numpy_peer
+from results_schema import check_columns, validate
 
 VOCABULARY = 23
 MODEL = json.dumps({"d_model": 16, "d_ff": 24, "num_layers": 1, "num_heads": 2})
@@ -64,14 +65,17 @@ def run(text: Path, monkeypatch: pytest.MonkeyPatch, *flags: str, shift: float =
     monkeypatch.setattr(sys, "argv", [*command, "--output", str(text / "out" / "curve")])
     training_curve.main()
     assert "<svg" in (text / "out" / "curve.svg").read_text()
-    return json.loads((text / "out" / "curve.json").read_text()), (text / "out" / "curve.md").read_text()
+    record = json.loads((text / "out" / "curve.json").read_text())
+    validate(record)
+    check_columns(record)
+    return record, (text / "out" / "curve.md").read_text()
 
 
 def test_the_same_types_and_seeds_give_the_same_curves(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record, page = run(text, monkeypatch, "--dtype", "fp32", "--peer-dtype", "fp32")
-    assert [(each["side"], each["seed"]) for each in record["runs"]] == [
+    assert [(each["side"], each["seed"]) for each in record["results"]] == [
         ("cs336-opt", 0), ("cs336-opt", 1), ("PyTorch", 0), ("PyTorch", 1)]  # fmt: skip
-    for each in record["runs"]:
+    for each in record["results"]:
         assert [step for step, _ in each["held_out"]] == [0, 10, 20, 25]
         assert len(each["losses"]) == 25
         assert each["held_out"][-1][1] < each["held_out"][0][1] - 0.3
@@ -80,7 +84,7 @@ def test_the_same_types_and_seeds_give_the_same_curves(text: Path, monkeypatch: 
     for each in record["pairs"]:
         assert each["first_10_difference"] < 1e-5 and each["difference"] < 1e-4
         assert abs(each["held_out_difference"]) < 1e-4
-    assert record["runs"][0]["losses"] != record["runs"][1]["losses"]
+    assert record["results"][0]["losses"] != record["results"][1]["losses"]
     (comparison,) = record["comparisons"]
     assert comparison["inside_at_end"] and comparison["inside"] == comparison["evaluations"] == 8
     assert (
@@ -99,6 +103,12 @@ def test_every_type_stands_beside_pytorchs(text: Path, monkeypatch: pytest.Monke
 def test_one_seed_says_nothing_of_the_spread(text: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record, page = run(text, monkeypatch, "--dtype", "fp32", "--peer-dtype", "fp32", "--seeds", "1")
     assert record["comparisons"] == [] and len(record["pairs"]) == 1 and "within" not in page
+
+
+def test_pages_of_records_without_a_schema_are_written_again() -> None:
+    recorded = Path(__file__).parents[2] / "benchmarks/results/h200-curve-2000"
+    page = curve_report.markdown(json.loads(recorded.with_suffix(".json").read_text()), f"{recorded.name}.svg")
+    assert "lie within PyTorch's mean" in page and "| PyTorch, bf16 | 2 |" in page
 
 
 def test_smoothing_starts_at_the_first_step() -> None:
