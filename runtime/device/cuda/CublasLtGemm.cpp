@@ -133,8 +133,7 @@ public:
     CS336_RETURN_IF_ERROR(Describe(arithmetic));
 
     const MatmulAlignments alignments(layouts_);
-    std::string key = absl::StrCat(DescribeForTuning(problem_, layouts_, alignments, workspace_bytes_), ", fills cost ",
-                                   library_.fill_microseconds(), " us");
+    std::string key = DescribeForTuning(problem_, layouts_, alignments, workspace_bytes_);
     if (absl::optional<GemmChoice> known = library_.tuning().Find(key)) {
       if (problem_.relu && known->is_none())
         return LosesNaN();
@@ -237,42 +236,12 @@ private:
     return candidates;
   }
 
-  /// Captures the GEMM without running it, and looks at what was captured. The algorithm's code must have been loaded,
-  /// which a capture cannot contain.
-  bool RunsKernelsOnly(const cublaslt::MatmulAlgo &candidate) const {
-    const CudaContext &context = library_.context();
-    CUgraph graph = nullptr;
-    if (!context.driver().StreamBeginCapture(context.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).ok())
-      return false;
-    absl::Status status = Enqueue(candidate);
-    status.Update(context.driver().StreamEndCapture(context.stream(), &graph));
-    absl::Cleanup destroy = [&] {
-      if (graph)
-        context.driver().GraphDestroy(graph).IgnoreError();
-    };
-    return status.ok() && HasKernelsOnly(graph);
-  }
-
-  bool HasKernelsOnly(CUgraph graph) const {
-    const DriverApi &driver = library_.context().driver();
-    size_t count = 0;
-    if (!driver.GraphGetNodes(graph, nullptr, &count).ok())
-      return false;
-    std::vector<CUgraphNode> nodes(count);
-    if (!driver.GraphGetNodes(graph, nodes.data(), &count).ok())
-      return false;
-    return std::all_of(nodes.begin(), nodes.end(), [&](CUgraphNode node) {
-      CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
-      return driver.GraphNodeGetType(node, &type).ok() && type == CU_GRAPH_NODE_TYPE_KERNEL;
-    });
-  }
-
   /// Times the candidates. Skips those that the library refuses to run.
   absl::StatusOr<GemmChoice> ChooseFastest(const std::vector<cublaslt::MatmulAlgo> &candidates) {
     // A later proposal must be clearly faster, because timings of equal ones
     // differ.
     constexpr float kClearly = 0.98f;
-    float best = std::numeric_limits<float>::infinity(), best_fill = 0;
+    float best = std::numeric_limits<float>::infinity();
     absl::Status refused;
     CS336_RETURN_IF_ERROR(FillOperands());
     for (const cublaslt::MatmulAlgo &candidate : candidates) {
@@ -283,13 +252,9 @@ private:
         // If one loses a NaN, another algorithm may still do.
         if (refused.ok() || absl::IsUnimplemented(microseconds.status()))
           refused = microseconds.status();
-      } else {
-        float fill = RunsKernelsOnly(candidate) ? 0 : library_.fill_microseconds();
-        if (*microseconds + fill < best * kClearly + best_fill) {
-          best = *microseconds;
-          best_fill = fill;
-          algorithm_ = candidate;
-        }
+      } else if (*microseconds < best * kClearly) {
+        best = *microseconds;
+        algorithm_ = candidate;
       }
     }
     if (best == std::numeric_limits<float>::infinity())
@@ -403,14 +368,14 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<CublasLt>> CublasLt::Create(const CudaContext &context, float fill_microseconds,
+absl::StatusOr<std::unique_ptr<CublasLt>> CublasLt::Create(const CudaContext &context,
                                                            const std::string &tuning_folder) {
   CS336_ASSIGN_OR_RETURN(std::shared_ptr<const CublasLtApi> api, CublasLtApi::Load());
   CurrentContext current(context);
   CS336_RETURN_IF_ERROR(current.status());
   cublaslt::Handle handle;
   CS336_RETURN_IF_ERROR(api->ToStatus(api->Create(&handle), "Create"));
-  return std::unique_ptr<CublasLt>(new CublasLt(context, std::move(api), handle, fill_microseconds, tuning_folder));
+  return std::unique_ptr<CublasLt>(new CublasLt(context, std::move(api), handle, tuning_folder));
 }
 
 CublasLt::~CublasLt() {

@@ -28,9 +28,8 @@ class CublasLt {
 public:
   /// Loads the library. Returns NOT_FOUND or FAILED_PRECONDITION if there is no
   /// usable one. The context must outlive it. The chosen algorithms are stored
-  /// in `tuning_folder`. `fill_microseconds` counts as time of algorithms that
-  /// do not run kernels alone, but first set a part of the workspace to 0.
-  static absl::StatusOr<std::unique_ptr<CublasLt>> Create(const CudaContext &context, float fill_microseconds,
+  /// in `tuning_folder`.
+  static absl::StatusOr<std::unique_ptr<CublasLt>> Create(const CudaContext &context,
                                                           const std::string &tuning_folder = CacheFolder());
   ~CublasLt();
   CublasLt(const CublasLt &) = delete;
@@ -39,19 +38,17 @@ public:
   const CublasLtApi &api() const { return *api_; }
   const CudaContext &context() const { return context_; }
   cublaslt::Handle handle() const { return handle_; }
-  float fill_microseconds() const { return fill_microseconds_; }
   GemmTuning &tuning() { return tuning_; }
 
 private:
   CublasLt(const CudaContext &context, std::shared_ptr<const CublasLtApi> api, cublaslt::Handle handle,
-           float fill_microseconds, const std::string &tuning_folder)
-      : context_(context), api_(std::move(api)), handle_(handle), fill_microseconds_(fill_microseconds),
+           const std::string &tuning_folder)
+      : context_(context), api_(std::move(api)), handle_(handle),
         tuning_(tuning_folder, context.name(), api_->version()) {}
 
   const CudaContext &context_;
   std::shared_ptr<const CublasLtApi> api_;
   cublaslt::Handle handle_;
-  float fill_microseconds_;
   GemmTuning tuning_;
 };
 

@@ -152,13 +152,7 @@ CudaDevice::~CudaDevice() {
     context_->SetMonitor(nullptr);
 }
 
-absl::StatusOr<std::unique_ptr<CublasLt>> CudaDevice::CreateCublasLt() const {
-  // Some algorithms first fill a part of the workspace, which is a memset node in a graph. A profiler runs graphs with
-  // such nodes with twice the time between nodes. In a graph that exchanges data with other ranks, a memset node waited
-  // for the exchanges, 3.8 ms in a step of 24 ms: ranks use no such algorithm if there is another one.
-  constexpr float kAlone = 3, kBesideExchanges = 1e6;
-  return CublasLt::Create(*context_, group_ ? kBesideExchanges : kAlone);
-}
+absl::StatusOr<std::unique_ptr<CublasLt>> CudaDevice::CreateCublasLt() const { return CublasLt::Create(*context_); }
 
 void CudaDevice::WarmUp() {
   if (auto library = CreateCublasLt(); library.ok())
@@ -183,6 +177,9 @@ absl::Status CudaDevice::LoadKernels(const Executable &executable) {
   if (group_ && exchange_ != GpuExchange::kNccl)
     CS336_RETURN_IF_ERROR(ConnectPeers());
   CS336_ASSIGN_OR_RETURN(kernels_, CudaKernels::Load(executable, *context_));
+  if (use_graphs_) {
+    CS336_ASSIGN_OR_RETURN(fill_kernel_, LoadFillKernel(*context_));
+  }
   return absl::OkStatus();
 }
 
@@ -269,7 +266,7 @@ CudaDevice::PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> c
   CudaEvent &before = static_cast<EventMark &>(begin).event(), &after = static_cast<EventMark &>(end).event();
   std::unique_ptr<PreparedCommand> run;
   if (use_graphs_) {
-    CS336_ASSIGN_OR_RETURN(run, CaptureGraph(*context_, std::move(sequence), before, after));
+    CS336_ASSIGN_OR_RETURN(run, CaptureGraph(*context_, *fill_kernel_, std::move(sequence), before, after));
   } else {
     run = std::make_unique<CommandList>(*context_, std::move(sequence), before, after);
   }

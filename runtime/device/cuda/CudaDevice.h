@@ -18,6 +18,7 @@
 #include "device/cuda/CudaMemory.h"
 #include "device/cuda/NcclGroup.h"
 #include "device/cuda/PeerGroup.h"
+#include "device/cuda/PtxKernel.h"
 
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
@@ -96,7 +97,8 @@ private:
   std::unique_ptr<Communicator> single_rank_; // Collectives of programs for one rank.
   std::map<uint32_t, CudaEvent> events_;      // By number in the entries, which run one after the other.
   CudaKernels kernels_;
-  std::unique_ptr<CublasLt> cublaslt_; // Loaded for the first GEMM.
+  std::unique_ptr<PtxKernel> fill_kernel_; // Null without graphs.
+  std::unique_ptr<CublasLt> cublaslt_;     // Loaded for the first GEMM.
   absl::optional<CurrentContext> run_;
   absl::Duration gate_limit_; // 0 unless runs are gated.
 };

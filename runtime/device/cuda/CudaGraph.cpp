@@ -18,7 +18,7 @@ namespace {
 
 class GraphCommand : public PreparedCommand {
 public:
-  explicit GraphCommand(const CudaContext &context) : context_(context) {}
+  GraphCommand(const CudaContext &context, const PtxKernel &fill) : context_(context), fills_(context, fill) {}
   ~GraphCommand() override {
     if (context_.is_lost())
       return;
@@ -36,7 +36,8 @@ public:
     absl::Status status = begin.RecordInGraph(context_.stream());
     status.Update(sequence.ForEach([&](size_t i) {
       CommandScope scope(sequence.infos()[i]);
-      return sequence.commands()[i]->Execute();
+      CS336_RETURN_IF_ERROR(sequence.commands()[i]->Execute());
+      return fills_.Replace();
     }));
     status.Update(end.RecordInGraph(context_.stream()));
     // Capturing must end in any case: otherwise the stream could never be used
@@ -44,6 +45,7 @@ public:
     absl::Status ended = driver.StreamEndCapture(context_.stream(), &graph_);
     CS336_RETURN_IF_ERROR(status);
     CS336_RETURN_IF_ERROR(ended);
+    CS336_RETURN_IF_ERROR(fills_.Remove());
     // Collectives are in a stream of higher priority, which a graph ignores by default.
     CS336_RETURN_IF_ERROR(driver.GraphInstantiate(&executable_, graph_, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY));
     // Otherwise the first launch would do it.
@@ -54,17 +56,19 @@ public:
 
 private:
   const CudaContext &context_;
+  FillNodes fills_;
   CUgraph graph_ = nullptr;
   CUgraphExec executable_ = nullptr;
 };
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<PreparedCommand>> CaptureGraph(const CudaContext &context, StreamSequence sequence,
-                                                              CudaEvent &begin, CudaEvent &end) {
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CaptureGraph(const CudaContext &context, const PtxKernel &fill,
+                                                              StreamSequence sequence, CudaEvent &begin,
+                                                              CudaEvent &end) {
   CurrentContext current(context);
   CS336_RETURN_IF_ERROR(current.status());
-  auto graph = std::make_unique<GraphCommand>(context);
+  auto graph = std::make_unique<GraphCommand>(context, fill);
   CS336_RETURN_IF_ERROR(
       Annotate(graph->Capture(std::move(sequence), begin, end), "cannot capture its commands as a CUDA graph"));
   return graph;

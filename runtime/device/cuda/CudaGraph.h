@@ -10,6 +10,7 @@
 
 #include "cs336/runtime/Device.h"
 #include "device/cuda/CudaContext.h"
+#include "device/cuda/FillNodes.h"
 #include "device/cuda/StreamSequence.h"
 
 #include "absl/status/statusor.h"
@@ -22,8 +23,9 @@ namespace cs336::runtime {
 /// command that launches it in the main stream. The first node records `begin`,
 /// the last one `end`. The commands' memory and kernels must outlive it, and so
 /// must the events.
-absl::StatusOr<std::unique_ptr<PreparedCommand>> CaptureGraph(const CudaContext &context, StreamSequence sequence,
-                                                              CudaEvent &begin, CudaEvent &end);
+absl::StatusOr<std::unique_ptr<PreparedCommand>> CaptureGraph(const CudaContext &context, const PtxKernel &fill,
+                                                              StreamSequence sequence, CudaEvent &begin,
+                                                              CudaEvent &end);
 
 } // namespace cs336::runtime
 

@@ -145,7 +145,14 @@ public:
   Function<decltype(cuGraphInstantiate)> GraphInstantiate{*this, "cuGraphInstantiateWithFlags"};
   Function<decltype(cuGraphUpload)> GraphUpload{*this, "cuGraphUpload"};
   Function<decltype(cuGraphLaunch)> GraphLaunch{*this, "cuGraphLaunch"};
-  Function<decltype(cuGraphGetNodes)> GraphGetNodes{*this, "cuGraphGetNodes"};
+  Function<decltype(cuStreamGetCaptureInfo)> StreamGetCaptureInfo{*this, "cuStreamGetCaptureInfo"};
+  Function<decltype(cuStreamUpdateCaptureDependencies)> StreamUpdateCaptureDependencies{
+      *this, "cuStreamUpdateCaptureDependencies"};
+  Function<decltype(cuGraphNodeGetDependencies)> GraphNodeGetDependencies{*this, "cuGraphNodeGetDependencies"};
+  Function<decltype(cuGraphNodeGetDependentNodes)> GraphNodeGetDependentNodes{*this, "cuGraphNodeGetDependentNodes"};
+  Function<decltype(cuGraphMemsetNodeGetParams)> GraphMemsetNodeGetParams{*this, "cuGraphMemsetNodeGetParams"};
+  Function<decltype(cuGraphAddDependencies)> GraphAddDependencies{*this, "cuGraphAddDependencies"};
+  Function<decltype(cuGraphDestroyNode)> GraphDestroyNode{*this, "cuGraphDestroyNode"};
   Function<decltype(cuGraphNodeGetType)> GraphNodeGetType{*this, "cuGraphNodeGetType"};
   Function<decltype(cuGraphDestroy)> GraphDestroy{*this, "cuGraphDestroy"};
   Function<decltype(cuGraphExecDestroy)> GraphExecDestroy{*this, "cuGraphExecDestroy"};

@@ -18,7 +18,9 @@
 #include <elf.h>
 #include <functional>
 #include <iterator>
+#include <list>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -41,16 +43,27 @@ using cs336::runtime::testing::WorkQueue;
 using Work = std::function<void()>;
 
 // The objects behind the driver's opaque handles.
+struct CUgraphNode_st {
+  CUgraph graph;
+  std::shared_ptr<Piece> piece;
+  std::optional<CUDA_MEMSET_NODE_PARAMS> fill; // Of a memset node.
+};
 struct CUgraph_st {
-  Pieces nodes;
+  std::list<CUgraphNode_st> nodes;
+
+  CUgraphNode Find(const std::shared_ptr<Piece> &piece) {
+    auto found = std::find_if(nodes.begin(), nodes.end(), [&](const auto &node) { return node.piece == piece; });
+    return found == nodes.end() ? nullptr : &*found;
+  }
 };
 struct CUgraphExec_st {
   Pieces nodes;
 };
 struct CUstream_st {
   CUgraph capture = nullptr;
-  bool is_joined = true;   // False while work of a capture must still be waited for.
-  Pieces latest, captured; // What the next work follows, outside of a capture and in it.
+  bool is_joined = true;         // False while work of a capture must still be waited for.
+  Pieces latest, captured;       // What the next work follows, outside of a capture and in it.
+  std::vector<CUgraphNode> info; // What the driver last told about the capture.
 
   Pieces &last() { return capture ? captured : latest; }
 };
@@ -116,7 +129,7 @@ CUresult Enqueue(CUstream stream, Work work, std::function<bool()> is_ready = nu
   Piece piece = {stream, std::move(work), std::move(is_ready), stream->last()};
   stream->last() = {std::make_shared<Piece>(std::move(piece))};
   if (stream->capture) {
-    stream->capture->nodes.push_back(stream->last().front());
+    stream->capture->nodes.push_back({stream->capture, stream->last().front(), std::nullopt});
     stream->is_joined = false;
   } else {
     Start(stream->last().front());
@@ -301,7 +314,10 @@ CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream) {
   });
 }
 CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char byte, size_t bytes, CUstream stream) {
-  return Enqueue(stream, [=] { std::memset(ToHost(dst), byte, bytes); });
+  CUresult result = Enqueue(stream, [=] { std::memset(ToHost(dst), byte, bytes); });
+  if (result == CUDA_SUCCESS && stream->capture)
+    stream->capture->nodes.back().fill = {dst, bytes, byte, 1, bytes, 1};
+  return result;
 }
 
 CUresult cuCtxGetStreamPriorityRange(int *lowest, int *highest) {
@@ -404,36 +420,101 @@ CUresult cuProfilerStop() { return AddRecorded("stop"); }
 CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph, unsigned long long flags) {
   TheFakeCuda().graph_flags = flags;
   TheFakeCuda().driver_bytes += TheFakeCuda().graph_bytes;
-  return Make(executable, {graph->nodes});
+  Pieces pieces;
+  for (const CUgraphNode_st &node : graph->nodes)
+    pieces.push_back(node.piece);
+  return Make(executable, {std::move(pieces)});
 }
 CUresult cuGraphUpload(CUgraphExec, CUstream) { return CUDA_SUCCESS; }
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
   if (TheFakeCuda().contexts_pushed <= 0)
     return CUDA_ERROR_INVALID_CONTEXT;
   ++TheFakeCuda().graphs_launched;
-  std::map<Piece *, std::shared_ptr<Piece>> copies; // By node.
   Pieces last;
-  for (const auto &node : executable->nodes) {
-    auto copy = std::make_shared<Piece>(*node);
+  std::map<Piece *, std::shared_ptr<Piece>> copies; // By node.
+  std::function<std::shared_ptr<Piece>(const std::shared_ptr<Piece> &)> start = [&](const auto &node) {
+    std::shared_ptr<Piece> &copy = copies[node.get()];
+    if (copy)
+      return copy;
+    copy = std::make_shared<Piece>(*node);
     copy->after = stream->latest;
     for (const auto &earlier : node->after)
-      copy->after.push_back(copies.at(earlier.get()));
-    copies[node.get()] = copy;
+      copy->after.push_back(start(earlier));
     last.push_back(copy);
     Start(copy);
-  }
+    return copy;
+  };
+  for (const auto &node : executable->nodes)
+    start(node);
   if (!last.empty())
     stream->latest = std::move(last);
   return CUDA_SUCCESS;
 }
-CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count) {
-  for (size_t i = 0; nodes && i != *count; ++i)
-    nodes[i] = reinterpret_cast<CUgraphNode>(&graph->nodes[i]);
-  *count = graph->nodes.size();
+CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
+                                const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count) {
+  *status = stream->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  *id = 1;
+  *graph = stream->capture;
+  stream->info.clear();
+  for (const auto &piece : stream->captured)
+    stream->info.push_back(stream->capture->Find(piece));
+  *nodes = stream->info.data();
+  *edges = nullptr;
+  *count = stream->info.size();
   return CUDA_SUCCESS;
 }
-CUresult cuGraphNodeGetType(CUgraphNode, CUgraphNodeType *type) {
-  *type = CU_GRAPH_NODE_TYPE_KERNEL;
+CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *nodes, const CUgraphEdgeData *, size_t count,
+                                           unsigned flags) {
+  if (!stream->capture || flags != CU_STREAM_SET_CAPTURE_DEPENDENCIES)
+    return CUDA_ERROR_INVALID_VALUE;
+  stream->captured.clear();
+  for (CUgraphNode node : std::vector<CUgraphNode>(nodes, nodes + count))
+    stream->captured.push_back(node->piece);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type) {
+  *type = node->fill ? CU_GRAPH_NODE_TYPE_MEMSET : CU_GRAPH_NODE_TYPE_KERNEL;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS *fill) {
+  *fill = node->fill.value();
+  return CUDA_SUCCESS;
+}
+static CUresult Return(const std::vector<CUgraphNode> &found, CUgraphNode *nodes, size_t *count) {
+  if (nodes)
+    std::copy_n(found.begin(), *count, nodes);
+  *count = found.size();
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *nodes, CUgraphEdgeData *, size_t *count) {
+  std::vector<CUgraphNode> found;
+  for (const auto &earlier : node->piece->after)
+    found.push_back(node->graph->Find(earlier));
+  return Return(found, nodes, count);
+}
+CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *nodes, CUgraphEdgeData *, size_t *count) {
+  std::vector<CUgraphNode> found;
+  for (CUgraphNode_st &other : node->graph->nodes)
+    if (std::count(other.piece->after.begin(), other.piece->after.end(), node->piece) != 0)
+      found.push_back(&other);
+  return Return(found, nodes, count);
+}
+CUresult cuGraphAddDependencies(CUgraph, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *,
+                                size_t count) {
+  for (size_t i = 0; i != count; ++i)
+    to[i]->piece->after.push_back(from[i]->piece);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphDestroyNode(CUgraphNode node) {
+  CUgraph graph = node->graph;
+  for (CUstream stream : CapturingStreams())
+    if (stream->capture == graph)
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  for (CUgraphNode_st &other : graph->nodes) {
+    Pieces &after = other.piece->after;
+    after.erase(std::remove(after.begin(), after.end(), node->piece), after.end());
+  }
+  graph->nodes.remove_if([&](const CUgraphNode_st &each) { return &each == node; });
   return CUDA_SUCCESS;
 }
 CUresult cuGraphDestroy(CUgraph graph) { return Destroy(graph); }
