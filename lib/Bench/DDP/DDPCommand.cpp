@@ -320,16 +320,20 @@ absl::Status DDPCommand::run(llvm::StringRef commandLine) {
     return written;
   if (absl::Status written = writeTraceOf(traced, last); !written.ok())
     return written;
-  size_t failed = 0;
-  for (const DDPRow &row : rows)
+  size_t failed = 0, measured = 0;
+  for (const DDPRow &row : rows) {
+    measured += row.peer.empty();
     if (const absl::Status &reason = row.measurement.status; !reason.ok()) {
       llvm::StringRef text = getFailureText(reason);
       failed += text.empty() && row.peer.empty();
       llvm::errs() << (text.empty() ? "failed" : text) << ": " << describeRow(row) << ": "
                    << std::string(reason.message()) << "\n";
     }
+  }
+  if (absl::IsCancelled(status) && measured == count)
+    return absl::CancelledError(absl::StrCat(std::string(status.message()), " while --peer was measured"));
   if (!status.ok())
-    return absl::IsCancelled(status) ? describeEarlyEnd(status, rows.size(), count, "cells are left out") : status;
+    return absl::IsCancelled(status) ? describeEarlyEnd(status, measured, count, "cells are left out") : status;
   if (failed > 0)
     return absl::AbortedError(absl::StrCat(failed, " of ", count, " cells failed; the reasons are above"));
   if (*torch && !(*torch)->getFailure().ok())
