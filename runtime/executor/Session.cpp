@@ -420,6 +420,14 @@ absl::StatusOr<Tensor> Session::GetVariable(absl::string_view name) const {
   return impl_->AfterOutcome(impl_->variables().Get(name));
 }
 
+absl::StatusOr<double> Session::SumOfSquares(absl::string_view name) const {
+  Call call(*impl_);
+  CS336_RETURN_IF_ERROR(call.status());
+  if (impl_->variables().IsSharded(name))
+    CS336_RETURN_IF_ERROR(impl_->ComparePrograms());
+  return impl_->AfterOutcome(impl_->variables().SumOfSquares(name));
+}
+
 absl::StatusOr<MutableTensorView> Session::VariableOnDevice(absl::string_view name) const {
   Call call(*impl_);
   CS336_RETURN_IF_ERROR(call.status());

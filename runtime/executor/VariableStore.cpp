@@ -357,6 +357,20 @@ absl::StatusOr<Tensor> VariableStore::Get(absl::string_view name) const {
   return std::move(values.front());
 }
 
+absl::StatusOr<double> VariableStore::SumOfSquares(absl::string_view name) const {
+  CS336_ASSIGN_OR_RETURN(Named source, FindNamed(name));
+  StoredRows own = Stored(source.variable, source.rows);
+  double sum = 0;
+  if (own.count != 0) {
+    CS336_ASSIGN_OR_RETURN(Tensor values, CopyFromDevice(MemoryOf(source.variable), own.value));
+    CS336_ASSIGN_OR_RETURN(sum, runtime::SumOfSquares(values));
+  }
+  if (IsSharded(source.variable))
+    CS336_RETURN_IF_ERROR(Annotate(communicator_->AllReduce(&sum, &sum, 1, DType::kF64, Reduction::kSum),
+                                   absl::StrCat("sharded variable '", name, "'")));
+  return sum;
+}
+
 absl::Status VariableStore::CheckTensors(const TensorMap &tensors, const LoadOptions &options) const {
   std::vector<std::string> missing, mistyped, extra;
   std::set<absl::string_view> known;

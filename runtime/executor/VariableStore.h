@@ -78,11 +78,13 @@ public:
   absl::Status Set(absl::string_view name, const TensorView &value, Placement placement = Placement::kHost);
   /// A collective if the variable is sharded.
   absl::StatusOr<Tensor> Get(absl::string_view name) const;
+  /// A collective if the variable is sharded.
+  absl::StatusOr<double> SumOfSquares(absl::string_view name) const;
   absl::Status Load(const TensorMap &tensors, const LoadOptions &options);
   /// A collective if a variable of the set is sharded.
   absl::StatusOr<TensorMap> Save(VariableSet set) const;
 
-  /// Return true if Get() and Save() read values of other ranks.
+  /// Return true if Get(), SumOfSquares() and Save() read values of other ranks.
   bool IsSharded(absl::string_view name) const;
   bool IsSharded(VariableSet set) const;
 

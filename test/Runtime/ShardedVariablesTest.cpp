@@ -14,7 +14,12 @@
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace cs336::runtime {
 namespace {
@@ -204,6 +209,27 @@ TEST_P(ShardedVariablesTest, StoresOneOfThePartsOnly) {
   EXPECT_EQ(plan(GetParam()).derived_bytes, kRows * kColumns / GetParam() * 4);
 }
 
+TEST_P(ShardedVariablesTest, SumsOfSquaresAreThoseOfWholeValues) {
+  Ranks ranks(GetParam());
+  std::mutex mutex;
+  std::map<std::string, std::set<double>> sums;
+  ranks.Run([&](Session &session, int) {
+    ASSERT_TRUE(session.InitializeVariables(3).ok());
+    // A sharded variable, its views, another one, and one that all ranks have.
+    for (const char *name : {"ab", "a", "b", "m", "norm"}) {
+      double whole = *SumOfSquares(*session.GetVariable(name));
+      absl::StatusOr<double> sum = session.SumOfSquares(name);
+      ASSERT_TRUE(sum.ok()) << sum.status();
+      EXPECT_NEAR(*sum, whole, 1e-12 * whole) << name;
+      std::lock_guard<std::mutex> lock(mutex);
+      sums[name].insert(*sum);
+    }
+    EXPECT_EQ(session.SumOfSquares("none").status().code(), absl::StatusCode::kNotFound);
+  });
+  for (const auto &[name, values] : sums)
+    EXPECT_EQ(values.size(), 1u) << name;
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, ShardedVariablesTest, ::testing::Values(2, 3, 4, 6));
 
 TEST(ShardedVariablesFaultsTest, ReadsFailOnAllRanksIfProgramsDiffer) {
@@ -227,6 +253,7 @@ TEST(ShardedVariablesFaultsTest, ReadsNameTheVariableIfARankHasLeft) {
   absl::Status status = ranks[0].SaveVariables().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(Message(status), HasSubstr("sharded variable 'ab'"));
+  EXPECT_THAT(Message(ranks[0].SumOfSquares("a").status()), HasSubstr("sharded variable 'a'"));
   EXPECT_TRUE(ranks[0].GetVariable("norm").ok());
 }
 

@@ -187,7 +187,6 @@ DDPOptions DDPCommand::getOptions() const {
   job.exchange = exchange;
   job.profile = !noProfile;
   job.trace = !trace.empty();
-  job.give = peer.isGiven();
   return options;
 }
 
@@ -200,15 +199,21 @@ absl::StatusOr<std::unique_ptr<DDPPeer>> DDPCommand::startPeer() const {
   return started;
 }
 
+/// Returns true if ranks have measured the cell's case, also with other fusion and other modes of exchange. They have
+/// the same parameters and batches, which are in files if there is a peer.
+static bool isMeasured(llvm::ArrayRef<DDPRow> rows, const DDPRow &cell) {
+  return llvm::any_of(rows, [&](const DDPRow &row) {
+    return row.peer.empty() && row.ranks == cell.ranks && isSameModel(row, cell) && row.measurement.status.ok();
+  });
+}
+
 /// Measures the peer's variants on as many ranks as the last row, unless that was done: fusion and modes of exchange
 /// make no difference to the peer.
 static absl::Status measurePeer(DDPPeer &peer, const RankJob &job, Progress &progress, std::vector<DDPRow> &rows) {
   DDPRow cell = rows.back();
-  auto isSameCase = [&](const DDPRow &row) { return row.ranks == cell.ranks && isSameModel(row, cell); };
-  bool isMeasured = llvm::any_of(rows, [&](const DDPRow &row) { return !row.peer.empty() && isSameCase(row); });
-  bool hasFiles = llvm::any_of(
-      rows, [&](const DDPRow &row) { return row.peer.empty() && isSameCase(row) && row.measurement.status.ok(); });
-  if (isMeasured || !hasFiles)
+  bool isDone = llvm::any_of(
+      rows, [&](const DDPRow &row) { return !row.peer.empty() && row.ranks == cell.ranks && isSameModel(row, cell); });
+  if (isDone || !isMeasured(rows, cell))
     return absl::OkStatus();
   cell.exchange.bucketMiB = std::nullopt;
   for (const std::string &variant : peer.getVariants()) {
@@ -238,6 +243,7 @@ absl::Status DDPCommand::measureAll(std::vector<DDPRow> cells, const CompileOpti
     own.pipeline = cell.pipeline.options + cell.exchange.getPipelineOptions(cell.ranks);
     if (!own.dumpDir.empty() && cells.size() > 1)
       absl::StrAppend(&own.dumpDir, "/", index);
+    (*benchmark)->setGive(torch && !isMeasured(rows, cell));
     double done = 0;
     cell.measurement = (*benchmark)
                            ->measure(

@@ -87,11 +87,10 @@ static absl::StatusOr<double> readMomentNorm(const runtime::Session &session) {
   for (const auto &variable : session.executable().variables()) {
     if (!llvm::StringRef(variable->name).starts_with("adamw.m."))
       continue;
-    absl::StatusOr<runtime::Tensor> moment = session.GetVariable(variable->name);
-    if (!moment.ok())
-      return moment.status();
-    if (absl::Status status = addSquares(*moment, sum); !status.ok())
-      return status;
+    absl::StatusOr<double> squares = session.SumOfSquares(variable->name);
+    if (!squares.ok())
+      return squares.status();
+    sum += *squares;
   }
   return std::sqrt(sum);
 }

@@ -75,13 +75,16 @@ public:
   /// Creates a temporary folder for the job. UNAVAILABLE if that is not possible.
   static absl::StatusOr<std::unique_ptr<DDPBenchmark>> create(DDPOptions options);
 
+  /// Sets whether ranks write their parameters and batches, which a peer reads.
+  void setGive(bool give) { options.job.give = give; }
+
   /// Compiles the model, once for all ranks, plans its memory, starts the ranks, and waits for them. Failures are the
   /// measurement's status, including CANCELLED if a signal ended the ranks. `report` is called with each stage.
   DDPMeasurement measure(const ModelDescription &description, const CompileOptions &compile, int ranks,
                          llvm::function_ref<void(llvm::StringRef)> report,
                          llvm::function_ref<void(llvm::StringRef)> warn);
 
-  /// The files of the last measurement, for a peer.
+  /// The last measurement's settings and folder, with the files of the last one that gave them.
   const RankJob &getJob() const { return options.job; }
   /// Takes the traces of the last measurement's ranks.
   std::vector<RankTrace> takeTraces() { return std::move(traces); }

@@ -154,6 +154,9 @@ public:
   absl::Status SetVariable(absl::string_view name, const TensorView &value, Placement placement = Placement::kHost);
   /// Returns a copy of a variable or a named view. If the variable is sharded, the call is a collective.
   absl::StatusOr<Tensor> GetVariable(absl::string_view name) const;
+  /// Returns the sum of the squares of a variable or a named view, in float64. If the variable is sharded, the call is
+  /// a collective: each rank adds the squares of its own part, and all ranks return the same sum.
+  absl::StatusOr<double> SumOfSquares(absl::string_view name) const;
   /// Returns a variable or a named view in the device's memory, valid while the
   /// session lives. Call Synchronize() before other code reads or writes it, and
   /// Prepare() after other code has written it, which also counts it as set.
