@@ -189,6 +189,17 @@ def test_records_of_version_1_are_drawn_by_named_columns() -> None:
         cs336.results.plot(frame)
 
 
+def test_a_missing_setting_is_a_value_of_its_own(tmp_path: Path) -> None:
+    """Rows without a budget are drawn beside those with one."""
+    columns = {"mode": "setting", "memory_budget": "setting", "median_ms": "result ms"}
+    rows = [["train", None, 1.0], ["train", "5000", 2.0], ["forward", None, 3.0], ["forward", "5000", 4.0]]
+    (axes,) = cs336.results.plot(frame_of(make_document("model", columns, rows[:2], {}), tmp_path)).axes
+    assert [bar.get_height() for bar in axes.patches] == [1.0, 2.0]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["-", "5000"]
+    figure = cs336.results.plot(frame_of(make_document("model", columns, rows, {}), tmp_path))
+    assert legend_of(figure) == ["memory budget -", "memory budget 5000"]
+
+
 def test_rows_that_a_line_would_mix_are_an_error(tmp_path: Path) -> None:
     frame = frame_of(allreduce(), tmp_path)
     with pytest.raises(ValueError, match=r"8 rows have size_bytes 1024: name the settings that tell them apart as by"):

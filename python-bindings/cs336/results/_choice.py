@@ -90,7 +90,7 @@ def settings_of(frame: pandas.DataFrame) -> list[str]:
 
 def differing_settings(rows: pandas.DataFrame) -> list[str]:
     """Return the settings with several values, in order."""
-    return [name for name in settings_of(rows) if rows[name].astype(str).nunique() > 1]
+    return [name for name in settings_of(rows) if rows[name].astype(str).nunique(dropna=False) > 1]
 
 
 def _default_columns(frame: pandas.DataFrame) -> list[str]:
@@ -114,7 +114,7 @@ def _independent(rows: pandas.DataFrame, differing: Sequence[str], x: str | None
     for name in sorted(candidates, key=lambda each: not is_number(rows[each])):
         others = [each for each in {*kept, *([x] if x else [])} if each != name]
         values = rows[name].astype(str)
-        if others and values.groupby([rows[each] for each in others], dropna=False).nunique().max() == 1:
+        if others and values.groupby([rows[each] for each in others], dropna=False).nunique(dropna=False).max() == 1:
             kept.remove(name)
     return kept
 

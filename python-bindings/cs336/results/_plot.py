@@ -139,9 +139,13 @@ def _lines(rows: pandas.DataFrame, choice: Choice, panel: str) -> list[_Line]:
     return lines
 
 
+def _name_place(value: Any) -> str:
+    """Return the text of a setting; a dash if it is missing."""
+    return "-" if value is None or value != value else str(value)
+
+
 def _name_value(value: Any, name: str) -> str:
-    is_missing = value is None or value != value
-    return f"{name.replace('_', ' ')} {'-' if is_missing else value}"
+    return f"{name.replace('_', ' ')} {_name_place(value)}"
 
 
 def _describe(rows: pandas.DataFrame) -> str:
@@ -173,13 +177,13 @@ def _draw(
     """Draw one panel, and add its entries of the legend to `handles`."""
     titles, samples = rows.attrs.get("titles") or {}, rows.attrs.get("samples") or {}
     is_bars = choice.x is None or not is_number(rows[choice.x])
-    places = list(dict.fromkeys(rows[choice.x].astype(str))) if choice.x else [""]
+    places = list(dict.fromkeys(map(_name_place, rows[choice.x]))) if choice.x else [""]
     for position, line in enumerate(lines):
         number = labels.index(line.label)
         colour, marker = f"C{number % COLOURS}", MARKERS[number // COLOURS % len(MARKERS)]
         if is_bars:
             width = 0.8 / len(lines)
-            keys = line.rows[choice.x].astype(str) if choice.x else [""] * len(line.rows)
+            keys = map(_name_place, line.rows[choice.x]) if choice.x else [""] * len(line.rows)
             at = [places.index(key) + (position - (len(lines) - 1) / 2) * width for key in keys]
             drawn: Any = axes.bar(
                 at, line.rows[line.column], width, color=colour, yerr=_spreads(line, samples), capsize=2
