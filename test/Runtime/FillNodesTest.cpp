@@ -160,7 +160,7 @@ TEST_F(FillNodesTest, EachFailingCallIsReported) {
     if (fake.failed.empty())
       break;
     if (fake.failed == "cuMemsetD8Async" || fake.failed == "cuCtxPopCurrent")
-      continue; // Of the command itself, and of a scope that ends.
+      continue; // Calls of the command itself, and of a scope that ends.
     EXPECT_FALSE(status.ok()) << fake.failed;
     ++failures;
   }

@@ -61,7 +61,7 @@ struct WordFill {
   uint32_t value;
 };
 
-std::optional<WordFill> ToWords(const CUDA_MEMSET_NODE_PARAMS &fill) {
+std::optional<WordFill> AsWordFill(const CUDA_MEMSET_NODE_PARAMS &fill) {
   constexpr size_t kWord = sizeof(uint32_t);
   size_t row_bytes = fill.width * fill.elementSize;
   if (fill.height != 1 && fill.pitch != row_bytes)
@@ -168,7 +168,7 @@ absl::StatusOr<CUgraphNode> FillNodes::AddKernel(CUgraph graph, CUgraphNode fill
   const DriverApi &driver = context_.driver();
   CUDA_MEMSET_NODE_PARAMS parameters = {};
   CS336_RETURN_IF_ERROR(driver.GraphMemsetNodeGetParams(fill, &parameters));
-  std::optional<WordFill> words = ToWords(parameters);
+  std::optional<WordFill> words = AsWordFill(parameters);
   if (!words)
     return nullptr;
   // A capture records the launch with the properties of the stream, such as its priority.

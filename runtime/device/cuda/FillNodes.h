@@ -57,7 +57,7 @@ private:
   };
   struct Capture {
     CUgraph graph;
-    Nodes last; // What the next work of the stream follows.
+    Nodes last; // Nodes that the next work of the stream follows.
   };
   absl::StatusOr<Capture> ReadCapture() const;
   absl::Status SetLast(const Nodes &last) const;

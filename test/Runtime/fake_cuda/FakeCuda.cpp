@@ -46,7 +46,7 @@ using Work = std::function<void()>;
 struct CUgraphNode_st {
   CUgraph graph;
   std::shared_ptr<Piece> piece;
-  std::optional<CUDA_MEMSET_NODE_PARAMS> fill; // Of a memset node.
+  std::optional<CUDA_MEMSET_NODE_PARAMS> fill; // Present for a memset node.
 };
 struct CUgraph_st {
   std::list<CUgraphNode_st> nodes;
