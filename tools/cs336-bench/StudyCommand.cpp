@@ -173,6 +173,10 @@ absl::Status StudyCommand::runEvery() const {
     if (parsed.isGiven(flag))
       return absl::InvalidArgumentError(
           absl::StrCat("--", flag.str(), " conflicts with 'study all', which writes every format to --out"));
+  if (parsed.wantsForecast())
+    return absl::InvalidArgumentError(
+        "--forecast conflicts with 'study all': each study has it, as in cs336-bench study "
+        "nsys_profile --forecast");
   catchInterruptions();
   return StudySeries(program, commands, getFolder(parsed)).run(parsed);
 }

@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/Command/Distribution.h"
 #include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Frontend/TransformerConfig.h"
 #include "cs336/Support/UnknownValue.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -17,6 +18,7 @@
 
 #include <map>
 
+using namespace cs336;
 using namespace cs336::bench;
 
 bool cs336::bench::hasFlag(llvm::ArrayRef<Command *> commands, llvm::StringRef command, llvm::StringRef flag) {
@@ -126,6 +128,18 @@ static llvm::StringRef getNameFor(const StudyLine &flag, llvm::StringRef command
   return scope == command ? rest : "";
 }
 
+/// Returns true if the flag is for other commands because of its value: `--size small` is for those that describe a
+/// model, and `--size 1MiB` for those that do not.
+static bool isForOthers(const StudyLine &flag, llvm::StringRef command, llvm::ArrayRef<Command *> commands) {
+  if (getFlagName(flag.front()) != "size")
+    return false;
+  llvm::SmallVector<llvm::StringRef> models = TransformerConfig::getSizeNames();
+  bool isBytes = llvm::all_of(llvm::split(getValue(flag), ","), [&](llvm::StringRef value) {
+    return !value.empty() && llvm::isDigit(value.front()) && !llvm::is_contained(models, value);
+  });
+  return isBytes == hasFlag(commands, command, "d-model");
+}
+
 /// Returns the flag without the command that it is for.
 static StudyLine dropScope(StudyLine flag, llvm::StringRef name) {
   size_t equals = flag.front().find('=');
@@ -137,7 +151,8 @@ static StudyLine dropScope(StudyLine flag, llvm::StringRef name) {
 static bool receives(const Study &study, const StudyStep &step, llvm::ArrayRef<Command *> commands,
                      const StudyLine &flag) {
   llvm::StringRef name = getNameFor(flag, step.command);
-  return !name.empty() && hasFlag(commands, step.command, name) && !study.isOfOtherStep(normalize(name), step);
+  return !name.empty() && hasFlag(commands, step.command, name) && !isForOthers(flag, step.command, commands) &&
+         !study.isOfOtherStep(normalize(name), step);
 }
 
 /// Returns the flags that the step receives. One for its command alone replaces one for all.
@@ -173,9 +188,10 @@ absl::Status StudyArguments::check(llvm::ArrayRef<Study> studies, llvm::ArrayRef
       return absl::InvalidArgumentError(absl::StrCat("--", getFlagName(flag.front()).str(),
                                                      " requires --device cuda: the command of ", name,
                                                      " that has it runs only on GPUs"));
-    return absl::InvalidArgumentError(absl::StrCat("no command of ", name, " has a flag --",
-                                                   getFlagName(flag.front()).str(),
-                                                   "; cs336-bench study --list shows its commands"));
+    llvm::StringRef own = getFlagName(flag.front());
+    return absl::InvalidArgumentError(absl::StrCat(
+        "no command of ", name, own == "size" ? " takes --size " + getValue(flag).str() : " has a flag --" + own.str(),
+        "; cs336-bench study --list shows its commands"));
   }
   return absl::OkStatus();
 }

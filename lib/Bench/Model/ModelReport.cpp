@@ -341,6 +341,9 @@ static void appendRates(Columns &columns) {
       [](const ModelRow &row) { return row.peakRate ? Number(*row.peakRate / 1e9) : Number(); }, Show::OnRequest));
 }
 
+/// Returns false if the program was not compiled: a memory budget may be below the least that it needs.
+static bool isPlanned(const ModelRow &row) { return row.measurement.prediction.bytes != 0; }
+
 /// Appends the step as it was planned. Failed measurements have it too. Tables show it beside the measurement if the
 /// rows compare recomputations, whose effect the plan predicts.
 static void appendPrediction(Columns &columns, llvm::ArrayRef<ModelRow> rows) {
@@ -348,13 +351,21 @@ static void appendPrediction(Columns &columns, llvm::ArrayRef<ModelRow> rows) {
     return findOption(row.pipeline, "checkpoint") || findOption(row.pipeline, "memory-budget");
   });
   Show show = recomputes ? Show::Result : Show::OnRequest;
-  columns.push_back({"predicted on", "predicted_on",
-                     [](const ModelRow &row) { return Cell(row.measurement.prediction.device); }, Show::OnRequest});
+  columns.push_back(
+      {"predicted on", "predicted_on",
+       [](const ModelRow &row) { return isPlanned(row) ? Cell(row.measurement.prediction.device) : Cell::empty(); },
+       Show::OnRequest});
   columns.push_back({"predicted (ms)", "predicted_ms",
-                     [](const ModelRow &row) { return Cell::number(row.measurement.prediction.seconds * 1e3, 3); },
+                     [](const ModelRow &row) {
+                       return isPlanned(row) ? Cell::number(row.measurement.prediction.seconds * 1e3, 3)
+                                             : Cell::empty();
+                     },
                      show});
   columns.push_back({"planned (MiB)", "planned_mib",
-                     [](const ModelRow &row) { return Cell::mebibytes(row.measurement.prediction.bytes); }, show});
+                     [](const ModelRow &row) {
+                       return isPlanned(row) ? Cell::mebibytes(row.measurement.prediction.bytes) : Cell::empty();
+                     },
+                     show});
 }
 
 /// Fields that failed measurements have too, and the time of every step.

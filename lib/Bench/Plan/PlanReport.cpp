@@ -188,13 +188,7 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most, bool have
         return row.checkpoint ? Cell(row.isBestCheckpoint ? "yes" : "no", row.isBestCheckpoint) : Cell::empty();
       },
       Show::Result);
-  add(
-      "distribute", "distribute",
-      [](const Row &row) { return row.exchange ? Cell(stringifyDistribution(row.exchange->mode)) : Cell::empty(); },
-      Show::Setting);
-  add(
-      "bucket (MiB)", "bucket_mib",
-      [](const Row &row) { return row.exchange ? row.exchange->makeBucketSize() : Cell::empty(); }, Show::Setting);
+  llvm::append_range(columns, getExchangeSettings());
   add(
       "recomputed (%)", "recomputed_percent",
       [](const Row &row) {

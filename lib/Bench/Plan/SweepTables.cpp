@@ -27,11 +27,24 @@ struct BufferRow {
 };
 } // namespace
 
+std::vector<Column<PlanRow>> cs336::bench::getExchangeSettings() {
+  return {{"distribute", "distribute",
+           [](const PlanRow &row) {
+             return row.exchange ? Cell(stringifyDistribution(row.exchange->mode)) : Cell::empty();
+           },
+           Show::Setting},
+          {"bucket (MiB)", "bucket_mib",
+           [](const PlanRow &row) { return row.exchange ? row.exchange->makeBucketSize() : Cell::empty(); },
+           Show::Setting}};
+}
+
 /// Returns the settings of a row's plan as columns of the row.
 template <typename Row>
 static std::vector<Column<Row>> getPlanSettings() {
   std::vector<Column<Row>> columns;
-  for (const Column<PlanRow> &setting : getModelSettings<PlanRow>())
+  std::vector<Column<PlanRow>> settings = getModelSettings<PlanRow>();
+  llvm::append_range(settings, getExchangeSettings());
+  for (const Column<PlanRow> &setting : settings)
     columns.push_back({setting.title, setting.key,
                        [extract = setting.extract](const Row &row) { return extract(*row.plan); }, setting.show,
                        setting.role});
@@ -109,6 +122,7 @@ std::vector<Column<PlanRow>> cs336::bench::getBlockColumns() { return makeBlockC
 
 Table cs336::bench::makeBlockTable(llvm::ArrayRef<PlanRow> rows) {
   std::vector<Column<PlanRow>> columns = getModelSettings<PlanRow>();
+  llvm::append_range(columns, getExchangeSettings());
   llvm::append_range(columns, makeBlockColumns(Show::Result));
   return {"blocks",
           "the residual stream, and one block: memory kept for the backward pass, gradients of its parameters, and the "

@@ -21,6 +21,7 @@
 #include "llvm/Support/Signals.h"
 #include "llvm/Support/WithColor.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <execinfo.h>
@@ -116,6 +117,8 @@ int cs336::toolMain(int argc, char **argv, function_ref<int()> body) {
   install_bad_alloc_error_handler(onBadAlloc);
   install_fatal_error_handler(onFatalError);
   InitLLVM init(argc, argv);
+  // LLVM's handler would print a stack trace. Without one, writing beyond a limit of file sizes is an error.
+  std::signal(SIGXFSZ, SIG_IGN);
   // LLVM's handler would end the process even if the caller requested a null pointer on failure.
   std::set_new_handler(nullptr);
   prepareUnwinding();

@@ -17,6 +17,9 @@ namespace cs336::bench {
 /// pass, the gradients of its parameters, and the same gradients by the number of parameters in the type of the model.
 std::vector<Column<PlanRow>> getBlockColumns();
 
+/// Returns the columns of how ranks exchange gradients and parameters. They are empty for one rank.
+std::vector<Column<PlanRow>> getExchangeSettings();
+
 /// Returns "phase-peaks": a row per plan and phase with the memory of each kind that is live at the phase's peak.
 Table makePhasePeakTable(llvm::ArrayRef<PlanRow> rows);
 
