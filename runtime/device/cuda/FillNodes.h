@@ -26,7 +26,6 @@
 #include <cuda.h>
 #include <memory>
 #include <set>
-#include <utility>
 #include <vector>
 
 namespace cs336::runtime {

@@ -9,6 +9,7 @@
 #include "fake_cuda/DeviceBlocks.h"
 #include "fake_cuda/Kernels.h"
 #include "fake_cuda/PendingWork.h"
+#include "fake_cuda/Streams.h"
 #include "fake_cuda/WorkQueue.h"
 
 #include <algorithm>
@@ -18,7 +19,6 @@
 #include <elf.h>
 #include <functional>
 #include <iterator>
-#include <list>
 #include <map>
 #include <optional>
 #include <set>
@@ -27,6 +27,7 @@
 #include <vector>
 
 using cs336::runtime::testing::AreDone;
+using cs336::runtime::testing::CapturingStreams;
 using cs336::runtime::testing::DeviceBlocks;
 using cs336::runtime::testing::FakeCuda;
 using cs336::runtime::testing::FakeTensorMap;
@@ -42,39 +43,6 @@ using cs336::runtime::testing::WorkQueue;
 
 using Work = std::function<void()>;
 
-// The objects behind the driver's opaque handles.
-struct CUgraphNode_st {
-  CUgraph graph;
-  std::shared_ptr<Piece> piece;
-  std::optional<CUDA_MEMSET_NODE_PARAMS> fill; // Present for a memset node.
-};
-struct CUgraph_st {
-  std::list<CUgraphNode_st> nodes;
-
-  CUgraphNode Find(const std::shared_ptr<Piece> &piece) {
-    auto found = std::find_if(nodes.begin(), nodes.end(), [&](const auto &node) { return node.piece == piece; });
-    return found == nodes.end() ? nullptr : &*found;
-  }
-};
-struct CUgraphExec_st {
-  Pieces nodes;
-};
-struct CUstream_st {
-  CUgraph capture = nullptr;
-  bool is_joined = true;         // False while work of a capture must still be waited for.
-  Pieces latest, captured;       // What the next work follows, outside of a capture and in it.
-  std::vector<CUgraphNode> info; // What the driver last told about the capture.
-
-  Pieces &last() { return capture ? captured : latest; }
-};
-struct CUevent_st {
-  bool in_default_stream = false;
-  CUstream stream = nullptr; // Whose work it follows.
-  CUgraph capture = nullptr; // The capture of that stream then.
-  Pieces last;               // What that stream's next work followed then.
-  bool is_of_graph = false;  // A node of a graph records it.
-  int host_functions = 0;    // Enqueued before it.
-};
 struct CUctx_st {};
 
 FakeCuda &cs336::runtime::testing::TheFakeCuda() {
@@ -87,15 +55,14 @@ std::recursive_mutex &cs336::runtime::testing::DriverMutex() {
   return mutex;
 }
 
-namespace {
-
-CUctx_st the_context;
-
-/// Streams that take part in captures.
-std::set<CUstream> &CapturingStreams() {
+std::set<CUstream> &cs336::runtime::testing::CapturingStreams() {
   static std::set<CUstream> streams;
   return streams;
 }
+
+namespace {
+
+CUctx_st the_context;
 
 PendingWork &ThePendingWork() {
   static PendingWork work;
@@ -448,73 +415,6 @@ CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
     start(node);
   if (!last.empty())
     stream->latest = std::move(last);
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id, CUgraph *graph,
-                                const CUgraphNode **nodes, const CUgraphEdgeData **edges, size_t *count) {
-  *status = stream->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
-  *id = 1;
-  *graph = stream->capture;
-  stream->info.clear();
-  for (const auto &piece : stream->captured)
-    stream->info.push_back(stream->capture->Find(piece));
-  *nodes = stream->info.data();
-  *edges = nullptr;
-  *count = stream->info.size();
-  return CUDA_SUCCESS;
-}
-CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode *nodes, const CUgraphEdgeData *, size_t count,
-                                           unsigned flags) {
-  if (!stream->capture || flags != CU_STREAM_SET_CAPTURE_DEPENDENCIES)
-    return CUDA_ERROR_INVALID_VALUE;
-  stream->captured.clear();
-  for (CUgraphNode node : std::vector<CUgraphNode>(nodes, nodes + count))
-    stream->captured.push_back(node->piece);
-  return CUDA_SUCCESS;
-}
-CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type) {
-  *type = node->fill ? CU_GRAPH_NODE_TYPE_MEMSET : CU_GRAPH_NODE_TYPE_KERNEL;
-  return CUDA_SUCCESS;
-}
-CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS *fill) {
-  *fill = node->fill.value();
-  return CUDA_SUCCESS;
-}
-static CUresult Return(const std::vector<CUgraphNode> &found, CUgraphNode *nodes, size_t *count) {
-  if (nodes)
-    std::copy_n(found.begin(), *count, nodes);
-  *count = found.size();
-  return CUDA_SUCCESS;
-}
-CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *nodes, CUgraphEdgeData *, size_t *count) {
-  std::vector<CUgraphNode> found;
-  for (const auto &earlier : node->piece->after)
-    found.push_back(node->graph->Find(earlier));
-  return Return(found, nodes, count);
-}
-CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *nodes, CUgraphEdgeData *, size_t *count) {
-  std::vector<CUgraphNode> found;
-  for (CUgraphNode_st &other : node->graph->nodes)
-    if (std::count(other.piece->after.begin(), other.piece->after.end(), node->piece) != 0)
-      found.push_back(&other);
-  return Return(found, nodes, count);
-}
-CUresult cuGraphAddDependencies(CUgraph, const CUgraphNode *from, const CUgraphNode *to, const CUgraphEdgeData *,
-                                size_t count) {
-  for (size_t i = 0; i != count; ++i)
-    to[i]->piece->after.push_back(from[i]->piece);
-  return CUDA_SUCCESS;
-}
-CUresult cuGraphDestroyNode(CUgraphNode node) {
-  CUgraph graph = node->graph;
-  for (CUstream stream : CapturingStreams())
-    if (stream->capture == graph)
-      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-  for (CUgraphNode_st &other : graph->nodes) {
-    Pieces &after = other.piece->after;
-    after.erase(std::remove(after.begin(), after.end(), node->piece), after.end());
-  }
-  graph->nodes.remove_if([&](const CUgraphNode_st &each) { return &each == node; });
   return CUDA_SUCCESS;
 }
 CUresult cuGraphDestroy(CUgraph graph) { return Destroy(graph); }
