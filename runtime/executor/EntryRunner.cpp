@@ -15,6 +15,7 @@
 #include "tensor/IntegerBound.h"
 #include "tensor/StoredElements.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -141,10 +142,13 @@ absl::Status EntryRunner::BindOutputs() {
 absl::Status EntryRunner::PrepareCommands() {
   std::vector<int64_t> live_bytes = format::LiveBytes(entry_);
   std::map<int64_t, const format::CommandT *> latest; // By stream.
+  auto is_gemm = [](const auto &command) { return command->body.type == format::CommandBody::Gemm; };
+  int64_t gemms = absl::c_count_if(entry_.commands, is_gemm); // After the command.
   for (const auto &command : entry_.commands) {
+    gemms -= is_gemm(command);
     const format::CommandT *&previous = latest[command->stream];
     CS336_ASSIGN_OR_RETURN(std::unique_ptr<PreparedCommand> prepared,
-                           runtime::Prepare(device_, {*command, buffers_, previous}));
+                           runtime::Prepare(device_, {*command, buffers_, previous, gemms > 0}));
     if (command->body.type != format::CommandBody::Record)
       previous = command.get();
     infos_.push_back({.index = static_cast<int64_t>(commands_.size()),

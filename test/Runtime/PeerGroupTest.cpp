@@ -406,6 +406,42 @@ TEST_F(PeerGroupTest, NcclDoesReductionsThatItDoesFaster) {
   }
 }
 
+TEST_F(PeerGroupTest, NcclDoesGathersThatNoGemmFollows) {
+  nccl.version = 22706; // It cannot be loaded, which is an error where it is needed.
+  const struct {
+    int ranks;
+    bool has_gemm;
+    GpuExchange exchange;
+    bool by_nccl;
+  } cases[] = {
+      {2, false, GpuExchange::kAuto, false},
+      {3, true, GpuExchange::kAuto, false},
+      {3, false, GpuExchange::kAuto, true},
+      {3, false, GpuExchange::kPeers, false},
+  };
+  for (const auto &[size, has_gemm, how, by_nccl] : cases) {
+    ProgramBuilder program = TwoRankProgram();
+    program.executable().world_size = size;
+    EntryBuilder entry(program.executable(), *program.executable().entries[0]);
+    entry.entry().commands.clear();
+    entry.entry().events = 0;
+    uint32_t part = entry.Input("part", MakeType(DType::kF32, {4})),
+             whole = entry.Output("all", MakeType(DType::kF32, {4 * size}));
+    entry.Collective(format::CollectiveKind::all_gather, part, whole);
+    entry.entry().commands.back()->stream = 1;
+    if (has_gemm) {
+      uint32_t x = entry.Input("matrix", MakeType(DType::kF32, {4, 4})),
+               y = entry.Output("product", MakeType(DType::kF32, {4, 4}));
+      entry.Gemm(x, x, y);
+    }
+    sharing->ranks = size;
+    exchange = how;
+    std::string error = Message(CreateRank(program).status());
+    EXPECT_EQ(error.find("NCCL 2.27.6") != std::string::npos, by_nccl)
+        << size << " ranks, GEMM after the gather: " << has_gemm << ", error: " << error;
+  }
+}
+
 /// A process of its own, because the memory of a device that was given up is not released.
 TEST_F(PeerGroupTest, ABarrierThatDoesNotEndEndsTheGroup) {
   auto run = [this] {

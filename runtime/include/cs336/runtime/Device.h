@@ -53,6 +53,8 @@ struct CommandContext {
   absl::Span<const MutableTensorView> buffers;
   /// The last command before it in its stream of the entry, except records, which do no work. Null if there is none.
   const format::CommandT *previous = nullptr;
+  /// The entry has GEMMs after the command.
+  bool gemms_follow = false;
 };
 
 /// A point in the order of a device's work.
