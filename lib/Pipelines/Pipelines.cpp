@@ -24,8 +24,6 @@ using namespace cs336;
 /// Size of a cache line, and alignment of device allocations, in bytes.
 static constexpr uint64_t kCPUAlignment = 64;
 static constexpr uint64_t kCUDAAlignment = 256;
-/// Percentage of gathers that fit beside the updates on two GPUs. More do not make a step faster.
-static constexpr unsigned kGatheredAhead = 25;
 
 StringRef cs336::stringifyComputeType(ComputeType type) {
   switch (type) {
@@ -170,7 +168,7 @@ LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions
   manager.addPass(exec::createGatherInPlacePass());
   // Runs before launches are batched, which would delay the gathers. A CPU session does one command at a time.
   exec::GatherAheadPassOptions ahead;
-  ahead.percent = options.gatherAhead.hasValue() ? options.gatherAhead : isCUDA ? kGatheredAhead : 0;
+  ahead.percent = options.gatherAhead.hasValue() ? options.gatherAhead : isCUDA ? 100 : 0;
   manager.addPass(exec::createGatherAheadPass(ahead));
   if (isCUDA) {
     manager.addPass(exec::createCopiesToKernelsPass());

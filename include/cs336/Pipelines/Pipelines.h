@@ -139,8 +139,8 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                              llvm::cl::init(true)};
   Option<unsigned> gatherAhead{
       *this, "gather-ahead",
-      llvm::cl::desc("Percentage of the bytes that zero1 gathers for which the step before may do it. Default: "
-                     "25 for the target cuda, and 0 for the target cpu")};
+      llvm::cl::desc("Maximum percentage of the bytes that zero1 gathers at the end of the step before. Default: "
+                     "100 for the target cuda, and 0 for the target cpu")};
   Option<bool> fuseEpilogues{
       *this, "fuse-epilogues",
       llvm::cl::desc(

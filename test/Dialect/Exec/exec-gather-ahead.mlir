@@ -160,7 +160,7 @@ exec.entry @fixed mode<train> {
 // CHECK-LABEL: exec.entry @alone
 // CHECK: exec.collective all_gather
 // CHECK-NOT: exec.entry
-// REMARK: remark: [Missed] NotAhead | Category:exec-gather-ahead | Remark="@alone: its 1 gathers stay at its start: the first would not end before the updates of the parameters do"
+// REMARK: remark: [Missed] NotAhead | Category:exec-gather-ahead | Remark="@alone: its 1 gathers stay at its start: the step would not be faster if the step before did the first"
 exec.variable @w parameter : memref<64xf32> {gathered, shards = 2 : i64}
 exec.entry @alone mode<train> {
   %w = exec.get @w : memref<64xf32>

@@ -41,7 +41,7 @@ private:
     SmallVector<unsigned> writesOfPart;
     unsigned gathers = 0;
   };
-  std::optional<UpdateUnit> read(CollectiveOp gather) const;
+  std::optional<UpdateUnit> read(CollectiveOp gather, unsigned position) const;
 
   ArrayRef<CommandOpInterface> commands;
   const SymbolTable symbols;
@@ -58,8 +58,7 @@ struct GatherAheadPass : exec::impl::GatherAheadPassBase<GatherAheadPass>, Count
 
 private:
   void run(EntryOp entry);
-  bool move(EntryOp entry, ArrayRef<CommandOpInterface> commands, ArrayRef<UpdateUnit> units,
-            ArrayRef<UpdateOrder::Step> steps);
+  bool move(EntryOp entry, ArrayRef<CommandOpInterface> commands, ArrayRef<unsigned> order);
   FailureOr<EntryOp> findPrepare();
   void gatherInPrepare(EntryOp prepare, ArrayRef<UpdateUnit> units);
 
@@ -99,8 +98,8 @@ UnitFinder::UnitFinder(EntryOp entry, ArrayRef<CommandOpInterface> commands)
   }
 }
 
-std::optional<UpdateUnit> UnitFinder::read(CollectiveOp gather) const {
-  UpdateUnit unit{gather, {}, 0};
+std::optional<UpdateUnit> UnitFinder::read(CollectiveOp gather, unsigned position) const {
+  UpdateUnit unit{gather, position, {}, 0};
   for (auto [source, target] : llvm::zip_equal(gather.getSources(), gather.getTargets())) {
     auto part = source.getDefiningOp<GetOp>();
     auto whole = target.getDefiningOp<GetOp>();
@@ -122,10 +121,10 @@ std::optional<UpdateUnit> UnitFinder::read(CollectiveOp gather) const {
 
 SmallVector<UpdateUnit> UnitFinder::find() const {
   SmallVector<UpdateUnit> units;
-  for (CommandOpInterface command : commands)
-    if (auto gather = dyn_cast<CollectiveOp>(command.getOperation());
+  for (unsigned position = 0; position < commands.size(); ++position)
+    if (auto gather = dyn_cast<CollectiveOp>(CommandOpInterface(commands[position]).getOperation());
         gather && gather.getKind() == CollectiveKind::AllGather)
-      if (std::optional<UpdateUnit> unit = read(gather))
+      if (std::optional<UpdateUnit> unit = read(gather, position))
         units.push_back(std::move(*unit));
   return units;
 }
@@ -134,32 +133,18 @@ SmallVector<UpdateUnit> UnitFinder::find() const {
 // Changes
 //===----------------------------------------------------------------------===//
 
-/// Gives the entry the order of the steps: commands and gathers of units. Returns false, and moves nothing, if the
-/// largest live set would grow.
-bool GatherAheadPass::move(EntryOp entry, ArrayRef<CommandOpInterface> commands, ArrayRef<UpdateUnit> units,
-                           ArrayRef<UpdateOrder::Step> steps) {
-  llvm::SmallPtrSet<Operation *, 16> moved;
-  SmallVector<Operation *> last;
-  for (UpdateOrder::Step step : steps) {
-    CommandOpInterface command =
-        step.isGather ? CommandOpInterface(CollectiveOp(units[step.number].gather)) : commands[step.number];
-    last.push_back(command);
-    moved.insert(last.back());
-  }
-  llvm::DenseMap<Operation *, unsigned> places;
-  for (CommandOpInterface command : commands)
-    if (!moved.contains(command))
-      places.try_emplace(command, places.size());
-  for (Operation *command : last)
-    places.try_emplace(command, places.size());
-  LiveSets liveSets(commands);
-  if (!liveSets.tryMove(
-          llvm::map_to_vector(commands, [&](CommandOpInterface command) { return places.lookup(command); })))
+/// Gives the entry's commands an order of their positions. Returns false, and moves nothing, if the largest live set
+/// would grow.
+bool GatherAheadPass::move(EntryOp entry, ArrayRef<CommandOpInterface> commands, ArrayRef<unsigned> order) {
+  SmallVector<unsigned> places(order.size());
+  for (auto [place, position] : llvm::enumerate(order))
+    places[position] = place;
+  if (!LiveSets(commands).tryMove(places))
     return false;
-  // Definitions of buffers stay where they are, before all commands that move.
+  // Definitions of buffers stay where they are, before all commands.
   Block &body = entry.getBody().front();
-  for (Operation *command : last)
-    command->moveBefore(&body, body.end());
+  for (unsigned position : order)
+    commands[position]->moveBefore(&body, body.end());
   return true;
 }
 
@@ -196,6 +181,8 @@ static size_t countFirst(ArrayRef<UpdateUnit> units, double percent) {
   double all = 0;
   for (const UpdateUnit &unit : units)
     all += unit.sentBytes;
+  if (units.empty())
+    return 0;
   double sent = units.front().sentBytes;
   size_t count = 1;
   while (count < units.size() && sent + units[count].sentBytes <= all * percent / 100)
@@ -213,20 +200,26 @@ void GatherAheadPass::run(EntryOp entry) {
   SmallVector<UpdateUnit> units = UnitFinder(entry, commands).find();
   if (units.empty())
     return;
+  // Gathers of variables that no command updates have no other place in this entry.
+  auto fixed =
+      llvm::to_vector(llvm::make_filter_range(units, [](const UpdateUnit &unit) { return unit.updates.empty(); }));
+  llvm::erase_if(units, [](const UpdateUnit &unit) { return unit.updates.empty(); });
   UpdateOrder order(entry, commands, units, linkRatio);
   size_t count = order.chooseCount(countFirst(units, percent));
+  SmallVector<UpdateUnit> ahead = fixed;
+  llvm::append_range(ahead, ArrayRef(units).take_front(count));
+  size_t all = fixed.size() + units.size();
   auto missed = [&](StringRef name, StringRef why) {
     remark::missed(entry.getLoc(), remarkOptions(name))
-        << remark::add("@{0}: its {1} gathers stay at its start: {2}", entry.getSymName(), units.size(), why);
+        << remark::add("@{0}: its {1} gathers stay at its start: {2}", entry.getSymName(), all, why);
   };
-  if (count == 0)
-    return missed("NotAhead", "the first would not end before the updates of the parameters do");
+  if (ahead.empty())
+    return missed("NotAhead", "the step would not be faster if the step before did the first");
   FailureOr<EntryOp> prepare = findPrepare();
   if (failed(prepare))
     return missed("NotPrepared", "@prepare is not an entry of mode prepare, which would gather after callers set "
                                  "variables");
-  ArrayRef<UpdateUnit> ahead = ArrayRef(units).take_front(count);
-  if (!move(entry, commands, units, order.order(count)))
+  if (!move(entry, commands, order.order(count)))
     return missed("KeptOrder", "in another order the updates would raise the largest live set");
   gatherInPrepare(*prepare, ahead);
 
@@ -234,15 +227,14 @@ void GatherAheadPass::run(EntryOp entry) {
     CollectiveOp gather = unit.gather;
     for (Value part : gather.getSources())
       getVariable(part.getDefiningOp<GetOp>()).setKept(true);
-    // Its variables never change.
-    if (unit.updates.empty())
-      gather->erase();
   }
-  numGathers += count;
+  for (const UpdateUnit &unit : fixed)
+    CollectiveOp(unit.gather)->erase();
+  numGathers += ahead.size();
   remark::passed(entry.getLoc(), remarkOptions("Ahead"))
       << remark::add("@{0}: {1} of {2} gathers follow the updates of their variables, and the next run begins without "
                      "them",
-                     entry.getSymName(), count, units.size());
+                     entry.getSymName(), ahead.size(), all);
 }
 
 void GatherAheadPass::runOnOperation() {

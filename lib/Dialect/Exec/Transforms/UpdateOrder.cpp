@@ -19,9 +19,13 @@ using namespace cs336::exec;
 /// The first updates have at least one of this many parts of all bytes, if others wait for collectives meanwhile.
 static constexpr double kFirstFraction = 8;
 
+/// An order is better only if it saves more than this fraction of the time.
+static constexpr double kLeastSaving = 1e-4;
+
 UpdateOrder::UpdateOrder(EntryOp entry, ArrayRef<CommandOpInterface> commands, ArrayRef<UpdateUnit> units,
                          double linkRatio)
-    : commands(commands), units(units), linkRatio(linkRatio), latest(findLatestCollectives(commands)) {
+    : commands(commands), units(units), simulation(entry, commands, linkRatio),
+      latest(findLatestCollectives(commands)) {
   WorkCounter counter(entry);
   for (auto [position, command] : llvm::enumerate(commands)) {
     if (communicates(command))
@@ -39,28 +43,29 @@ unsigned UpdateOrder::getReadiness(size_t unit) const {
   return readiness;
 }
 
-/// Collects steps. Commands are placed once, after all earlier ones that they depend on.
+/// Collects positions. Commands are placed once, after all earlier ones after the last collective that they depend on.
 class UpdateOrder::Builder {
 public:
   explicit Builder(const UpdateOrder &order) : order(order), isPlaced(order.commands.size()) {}
 
-  void placeCommands(ArrayRef<unsigned> positions);
+  void placeCommands(ArrayRef<unsigned> numbers);
   void placeUnits(ArrayRef<size_t> numbers);
+  void placeFirst(size_t count);
   void placeRest() { placeCommands(llvm::to_vector(llvm::seq<unsigned>(order.begin, order.commands.size()))); }
 
   double getBytes() const { return bytes; }
-  SmallVector<Step> take() { return std::move(steps); }
+  SmallVector<unsigned> take() { return std::move(positions); }
 
 private:
   const UpdateOrder &order;
-  SmallVector<Step> steps;
+  SmallVector<unsigned> positions;
   llvm::BitVector isPlaced;
   double bytes = 0;
 };
 
-void UpdateOrder::Builder::placeCommands(ArrayRef<unsigned> positions) {
+void UpdateOrder::Builder::placeCommands(ArrayRef<unsigned> numbers) {
   llvm::BitVector needed(order.commands.size());
-  for (unsigned position : positions)
+  for (unsigned position : numbers)
     needed.set(position);
   llvm::DenseSet<const void *> reads, writes;
   auto isIn = [](const llvm::DenseSet<const void *> &set) {
@@ -85,7 +90,7 @@ void UpdateOrder::Builder::placeCommands(ArrayRef<unsigned> positions) {
       continue;
     isPlaced.set(position);
     bytes += order.bytes[position];
-    steps.push_back({position, /*isGather=*/false});
+    positions.push_back(position);
   }
 }
 
@@ -93,11 +98,17 @@ void UpdateOrder::Builder::placeUnits(ArrayRef<size_t> numbers) {
   for (size_t number : numbers)
     placeCommands(order.units[number].updates);
   for (size_t number : numbers)
-    if (!order.units[number].updates.empty())
-      steps.push_back({static_cast<unsigned>(number), /*isGather=*/true});
+    positions.push_back(order.units[number].position);
 }
 
-SmallVector<UpdateOrder::Step> UpdateOrder::order(size_t count) const {
+/// Places the commands up to the last collective, apart from the gathers of the first `count` units.
+void UpdateOrder::Builder::placeFirst(size_t count) {
+  for (unsigned position = 0; position < order.begin; ++position)
+    if (llvm::none_of(order.units.take_front(count), [&](const UpdateUnit &unit) { return unit.position == position; }))
+      positions.push_back(position);
+}
+
+SmallVector<unsigned> UpdateOrder::order(size_t count) const {
   auto numbers = llvm::to_vector(llvm::seq<size_t>(0, count));
   llvm::stable_sort(numbers, [&](size_t lhs, size_t rhs) { return getReadiness(lhs) < getReadiness(rhs); });
   ArrayRef<size_t> early = ArrayRef(numbers).take_front(count / 2), late = ArrayRef(numbers).drop_front(count / 2);
@@ -109,6 +120,7 @@ SmallVector<UpdateOrder::Step> UpdateOrder::order(size_t count) const {
   llvm::stable_sort(others, [&](size_t lhs, size_t rhs) { return getReadiness(lhs) < getReadiness(rhs); });
 
   Builder builder(*this);
+  builder.placeFirst(count);
   for (size_t other : others)
     if (!late.empty() && builder.getBytes() < enough && getReadiness(other) < getReadiness(late.back()))
       builder.placeCommands(units[other].updates);
@@ -118,20 +130,15 @@ SmallVector<UpdateOrder::Step> UpdateOrder::order(size_t count) const {
   return builder.take();
 }
 
-bool UpdateOrder::gathersEndInTime(ArrayRef<Step> steps) const {
-  double commandsEnd = 0, gathersEnd = 0;
-  for (Step step : steps) {
-    if (step.isGather)
-      gathersEnd = std::max(gathersEnd, commandsEnd) + units[step.number].sentBytes * linkRatio;
-    else
-      commandsEnd += bytes[step.number];
-  }
-  return gathersEnd <= commandsEnd;
-}
-
 size_t UpdateOrder::chooseCount(size_t most) const {
-  size_t count = 0;
-  while (count < std::min(most, units.size()) && gathersEndInTime(order(count + 1)))
-    ++count;
-  return count;
+  size_t best = 0;
+  double least = simulation.run(order(best));
+  for (size_t count = 1; count <= std::min(most, units.size()); ++count) {
+    double seconds = simulation.run(order(count));
+    if (seconds >= least * (1 - kLeastSaving))
+      continue;
+    least = seconds;
+    best = count;
+  }
+  return best;
 }

@@ -172,10 +172,12 @@ def GatherAheadPass : Pass<"exec-gather-ahead", "::mlir::ModuleOp"> {
     other commands. If the second half depends on later collectives, and the updates of the first half are less than an
     eighth of all bytes, other updates come before them.
 
-    **Number.** Gathers of at most `percent` of all gathered bytes move, or the first one, and only as many as end before
-    the last command does. The time of a command is the number of bytes that it reads and writes. The time of a gather
-    is the number of bytes that a rank sends, times `link-ratio`. On two H200s, memory has 19 times the bandwidth of the
-    copies of one layer to the other GPU. The default is larger, so that an estimate that is too short does no harm.
+    **Number.** Gathers of at most `percent` of all gathered bytes move, or the first one. The pass predicts the time of the
+    step for each number, and moves the smallest number with the shortest time. In the prediction, collectives run in one
+    stream, and all other commands in another one. Times are those of the H100's model. However, two ranks, and gathers
+    that a GEMM follows, use copy engines: memory has `link-ratio` times their bandwidth. On two H200s, this ratio is 19
+    for the copies of one layer to the other GPU. The default is larger, so that an estimate that is too short does no
+    harm.
 
     Run it after `--exec-gather-in-place`, and before launches are batched: a batch does not move past a gather of its
     results.
@@ -215,14 +217,14 @@ def GatherAheadPass : Pass<"exec-gather-ahead", "::mlir::ModuleOp"> {
 
     A second run changes nothing. Errors: a negative `link-ratio`, and a `percent` above 100.
 
-    Remarks: `Ahead` counts the gathers of an entry that moved. Missed-optimization remarks: `NotAhead` if no gather
-    would end in time, `NotPrepared` if the name `prepare` belongs to something else, and `KeptOrder` if the largest
-    live set would grow.
+    Remarks: `Ahead` counts the gathers of an entry that moved. Missed-optimization remarks: `NotAhead` if no number of
+    gathers shortens the predicted time, `NotPrepared` if the name `prepare` belongs to something else, and `KeptOrder`
+    if the largest live set would grow.
 
     Counts `num-gathers`, collectives moved to the end of the run before.
   }];
   let options = [
-    Option<"percent", "percent", "unsigned", "25", "Percentage of all gathered bytes that may move (default: 25)">,
+    Option<"percent", "percent", "unsigned", "100", "Percentage of all gathered bytes that may move (default: 100)">,
     Option<"linkRatio", "link-ratio", "double", "25",
            "Bandwidth of memory divided by that of copies to other devices (default: 25)">];
 }
