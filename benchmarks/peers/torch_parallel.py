@@ -56,15 +56,17 @@ class Layer(Module):
 
     def __init__(self, transformer: Transformer, index: int, parameters: dict[str, torch.Tensor]) -> None:
         super().__init__()
-        self.transformer, self.index = transformer, index
-        self.prefix = f"layers.{index}."
+        self.transformer = transformer
+        prefix = f"layers.{index}."
         for name, value in parameters.items():
-            if name.startswith(self.prefix):
-                add_parameter(self, name.removeprefix(self.prefix), value)
+            if name.startswith(prefix):
+                add_parameter(self, name.removeprefix(prefix), value)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map the residual stream to that after this layer."""
-        return self.transformer.layer({self.prefix + n: p for n, p in self.named_parameters()}, self.index, x)
+        # Every layer has the names of the first one here: torch.compile would compile a function for each other name,
+        # and none after the eighth.
+        return self.transformer.layer({f"layers.0.{n}": p for n, p in self.named_parameters()}, 0, x)
 
 
 class Model(Module):
@@ -158,6 +160,8 @@ def measure_rank(job: Job, rank: int, device: torch.device) -> dict[str, object]
     is_on_gpu = device.type == "cuda"
     used_before = used_mib(device) if is_on_gpu else 0
     torch.set_float32_matmul_precision("highest" if job["dtype"] == "fp32" else "high")
+    # Otherwise PyTorch would run layers without compiling them, after a warning.
+    torch._dynamo.config.fail_on_recompile_limit_hit = True
     model = Model(job["config"], load_file(job["params"], device=str(device)), device)
     if job["variant"].startswith("graphs"):
         for value in model.parameters():
