@@ -8,6 +8,7 @@
 #include "cs336/Bench/Plan/PlanReport.h"
 
 #include "LineWidths.h"
+#include "cs336/Bench/Plan/BufferTables.h"
 #include "cs336/Support/ByteSize.h"
 
 #include <gmock/gmock.h>
@@ -38,6 +39,7 @@ PlanRow makeRow(llvm::StringRef size, Fusion fusion, std::string added = "") {
       phase.live[kind] = kTebi;
   plan.kernels = {{std::string(150, 'k'), work, 1234}};
   plan.layers = 48;
+  plan.timeline.commands = {{std::string(60, 'k'), "layers.0.ffn.w13", CommandPhase::Optimizer, work}};
   for (int64_t layer = 0; layer < 48; ++layer)
     plan.timeline.allocations.push_back({kTebi, "128x65536x25600xf32", "layers." + std::to_string(layer) + ".ffn.w13",
                                          CommandPhase::Forward, CommandPhase::Backward});
@@ -72,6 +74,69 @@ TEST(PlanReportTest, BuffersThatDifferInMoreThanTheLayerStayApart) {
   EXPECT_EQ(groupBuffers(buffers).size(), 4u);
 }
 
+/// A step with two commands. 7 MiB are live during the first, 9 MiB during the second.
+PlanRow makeStep() {
+  constexpr int64_t kMebi = 1 << 20;
+  PlanRow row = makeRow("tiny", Fusion::None);
+  row.limitBytes = 0;
+  ModelPlan &plan = row.plan;
+  plan.timeline.commands = {{"gemm_w1", "layers.0.ffn.w1", CommandPhase::Forward},
+                            {"gemm_w2", "layers.1.ffn.w2", CommandPhase::Backward}};
+  auto make = [](int64_t bytes, std::string source, MemoryKind kind, std::string location, size_t first, size_t last) {
+    return Allocation{bytes,    "1xf32", source, CommandPhase::Forward, CommandPhase::Backward, kind,
+                      location, first,   last};
+  };
+  plan.timeline.residents = {make(2 * kMebi, "weight", MemoryKind::Parameter, "model.py:3:1", 0, 0)};
+  plan.timeline.allocations = {make(3 * kMebi, "layers.0.a", MemoryKind::Activation, "model.py:7:1", 0, 1),
+                               make(3 * kMebi, "layers.1.a", MemoryKind::Activation, "model.py:7:1", 1, 1),
+                               make(2 * kMebi, "b", MemoryKind::Temporary, "model.py:8:1", 0, 0),
+                               make(kMebi, "c", MemoryKind::Gradient, "model.py:9:1", 1, 1)};
+  plan.parameterBytes = 2 * kMebi;
+  plan.stateBytes = plan.derivedBytes = plan.inputBytes = 0;
+  plan.arenaBytes = 10 * kMebi;
+  plan.phases = summarizePhases(plan.timeline);
+  return row;
+}
+
+TEST(PlanReportTest, BuffersAtThePeakAddUpToIt) {
+  std::vector<PlanRow> rows{makeStep()};
+  auto print = [&](const PlanTables &tables) {
+    Report report{{}, {makePeakBufferTable(rows, tables)}, {}};
+    return bench::print(report, Format::CSV);
+  };
+  std::string head =
+      "kind,mib,type,source,together_mib,from_phase,to_phase,location,layer,count,bytes,together_bytes\n";
+  std::string activations =
+      "activation,3.0,1xf32,layers.*.a × 2,6.0,forward,backward,model.py:7:1,,2,3145728,6291456\n";
+  std::string parameter = "parameter,2.0,1xf32,weight,2.0,,,model.py:3:1,,1,2097152,2097152\n";
+  std::string gradient = "gradient,1.0,1xf32,c,1.0,forward,backward,model.py:9:1,,1,1048576,1048576\n";
+  std::string all = "all,,,4 buffers,9.0,,,,,4,,9437184\n";
+  EXPECT_EQ(print({10}), head + activations + parameter + gradient + all);
+  EXPECT_EQ(print({1}), head + activations + "other,,,2 buffers,3.0,,,,,2,,3145728\n" + all);
+  EXPECT_EQ(print({10, 2 << 20}), head + activations + parameter + "other,,,1 buffers,1.0,,,,,1,,1048576\n" + all);
+  EXPECT_EQ(print({0}), head + "other,,,4 buffers,9.0,,,,,4,,9437184\n" + all);
+  EXPECT_EQ(makePeakBufferTable(rows, {10}).getTitle(),
+            "live at the peak of the step, in backward during gemm_w2 of layers.1.ffn.w2: 9.0 MiB of the total of "
+            "12.0 MiB");
+  // Programs get each buffer by itself, with its layer.
+  llvm::json::Array objects = listPeakBuffers(rows.front(), {1});
+  ASSERT_EQ(objects.size(), 3u);
+  EXPECT_EQ(objects[0].getAsObject()->getString("layer"), "layers.0");
+  EXPECT_EQ(objects[1].getAsObject()->getInteger("together_bytes"), 6 << 20);
+}
+
+TEST(PlanReportTest, BuffersAtThePeaksOfSeveralPlansHaveTheSettings) {
+  std::vector<PlanRow> rows{makeStep(), makeStep()};
+  rows.back().description.transformer.contextLength = 512;
+  Table table = makePeakBufferTable(rows, {1});
+  EXPECT_EQ(table.getTitle(), "live at the peak of each step");
+  EXPECT_EQ(table.getRows().size(), 6u);
+  EXPECT_EQ(table.getHeads().front().key, "size");
+  // A plan without commands has no peak.
+  rows.back().plan.phases.clear();
+  EXPECT_EQ(makePeakBufferTable(rows, {1}).getRows().size(), 3u);
+}
+
 TEST(PlanReportTest, SweepTablesHaveAllPlans) {
   PlanRow row = makeRow("2.7B", Fusion::None);
   row.description.transformer.batchSize = 4;
@@ -80,12 +145,13 @@ TEST(PlanReportTest, SweepTablesHaveAllPlans) {
   rows.back().description.transformer.contextLength = 512;
   rows.back().plan.layerMemory = {}; // As of a forward pass.
   Report report = makePlanReport(rows, {}, {2, 1, /*hasSweepTables=*/true});
-  ASSERT_EQ(report.tables.size(), 4u);
+  ASSERT_EQ(report.tables.size(), 5u);
   EXPECT_EQ(report.tables[1].getName(), "phase-peaks");
   EXPECT_EQ(report.tables[1].getRows().size(), 4u); // Two phases of each.
-  EXPECT_EQ(report.tables[2].getName(), "blocks");
-  EXPECT_EQ(report.tables[3].getName(), "block-buffers");
-  EXPECT_EQ(report.tables[3].getRows().size(), 2u);
+  EXPECT_EQ(report.tables[2].getName(), "peak-buffers");
+  EXPECT_EQ(report.tables[3].getName(), "blocks");
+  EXPECT_EQ(report.tables[4].getName(), "block-buffers");
+  EXPECT_EQ(report.tables[4].getRows().size(), 2u);
   std::string text = print(report, Format::Table);
   // 4·256·2560 and 4·512·2560 numbers of 4 bytes; 4·2560² + 3·2560·10240 + 2·2560 = 104862720 numbers.
   EXPECT_THAT(text, ::testing::ContainsRegex("256 +10.0 +50331648.0 +48 +1048576.0 +400.0"));

@@ -89,6 +89,20 @@ TEST(TimelineTest, PhasesHaveTheirPeaksByKind) {
   EXPECT_DOUBLE_EQ(phases[1].seconds, 6);
 }
 
+TEST(TimelineTest, TheLargestPeakAndWhatIsLiveThere) {
+  MemoryTimeline timeline = makeTimeline();
+  timeline.residents = {makeAllocation(40, MemoryKind::Parameter, 0, 0, "weight")};
+  std::vector<PhaseSummary> phases = summarizePhases(timeline);
+  const PhaseSummary *phase = findPeakPhase(phases);
+  ASSERT_NE(phase, nullptr);
+  EXPECT_EQ(phase->phase, CommandPhase::Forward);
+  std::vector<int64_t> bytes;
+  for (const Allocation &live : listLive(timeline, phase->peak))
+    bytes.push_back(live.bytes);
+  EXPECT_THAT(bytes, ::testing::ElementsAre(100, 50, 40, 30));
+  EXPECT_EQ(findPeakPhase({}), nullptr);
+}
+
 TEST(TimelineTest, CommunicationBesideOtherCommandsIsNotExposed) {
   auto exchange = [](double start, double end, int64_t bytes) {
     TimedCommand command = makeCommand(CommandPhase::Communication, "", start, end);

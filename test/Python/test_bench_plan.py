@@ -60,6 +60,41 @@ def test_phases_add_up_and_peaks_are_what_is_live() -> None:
     assert phases["backward"]["held_mib"] * MIB == sum(buffer["bytes"] for buffer in kept)
 
 
+@pytest.mark.parametrize("limits", [["--largest", "5"], ["--largest", "1000000"], ["--detail", "2KiB"], []])
+@pytest.mark.parametrize(
+    "variant",
+    [
+        ["--mode", "train"],
+        ["--mode", "forward", "--dtype", "bf16", "--device", "cuda"],
+        ["--mode", "train", "--ranks", "2", "--distribute", "fsdp"],
+    ],
+)
+def test_buffers_at_the_peak_add_up_to_it(variant: list[str], limits: list[str]) -> None:
+    row = plan(*variant, *limits)
+    *buffers, whole = row["peak_buffers"]
+    peak = max(phase["peak_mib"] for phase in row["phases"]) * MIB
+    assert whole["kind"] == "all" and whole["together_bytes"] == peak
+    assert sum(buffer["together_bytes"] for buffer in buffers) == peak
+    assert sum(buffer["count"] for buffer in buffers) == whole["count"]
+    listed = [buffer for buffer in buffers if buffer["kind"] != "other"]
+    assert len(listed) <= (int(limits[1]) if "--largest" in limits else 10)
+    sizes = [buffer["bytes"] for buffer in listed]
+    assert sizes == sorted(sizes, reverse=True)
+    if "--detail" in limits:
+        assert sizes[-1] >= 2048
+    if "1000000" not in limits:
+        return
+    # The sums by kind are those of the phase with the largest peak.
+    top = max(row["phases"], key=lambda phase: phase["peak_mib"])["phase"]
+    for kind in row["peaks"]:
+        if kind["kind"] != "all":
+            of_kind = sum(buffer["bytes"] for buffer in listed if buffer["kind"] == kind["kind"])
+            assert of_kind == kind[f"{top}_mib"] * MIB
+    assert all(buffer["location"] and buffer["source"] and buffer["type"] for buffer in listed)
+    (weight,) = [buffer for buffer in listed if buffer["source"] == "layers.1.ln1.weight"]
+    assert (weight["layer"], weight["from_phase"]) == ("layers.1", None)
+
+
 def test_work_of_the_forward_pass_by_hand() -> None:
     row = plan("--mode", "forward", "--fusion", "none", "--pipeline-options", "merge-gemms=false")
     (phase,) = row["phases"]

@@ -38,8 +38,8 @@ PlanCommand::PlanCommand()
       most("largest", cl::desc("Maximum number of buffers and kernels to list (default 10)"), cl::value_desc("number"),
            cl::init(10), cl::cat(category), cl::sub(subcommand)),
       sweepTables("memory-tables",
-                  cl::desc("Tables that compare all plans: memory at the peak of each phase, and what one block "
-                           "keeps for the backward pass"),
+                  cl::desc("Tables that compare all plans: memory at the peak of each phase, the buffers at the "
+                           "peak of each step, and what one block keeps for the backward pass"),
                   cl::cat(category), cl::sub(subcommand)),
       bestCheckpoint("best-checkpoint",
                      cl::desc("Plan every --checkpoint, and list the one that takes the least memory, its two "
@@ -217,7 +217,7 @@ absl::Status PlanCommand::planAll(llvm::ArrayRef<ModelDescription> descriptions,
 }
 
 std::vector<ColumnHead> PlanCommand::getColumns() const {
-  auto columns = getPlanColumns(most);
+  auto columns = getPlanColumns({static_cast<size_t>(most)});
   return {columns.begin(), columns.end()};
 }
 
@@ -232,7 +232,7 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
     return status;
   if (most < 0)
     return absl::InvalidArgumentError(absl::StrCat("--largest is ", most.getValue(), ", must not be negative"));
-  if (absl::Status status = output.check(getPlanColumns(0)); !status.ok())
+  if (absl::Status status = output.check(getPlanColumns({0})); !status.ok())
     return status;
   std::vector<OutputPath> outputs = timeline.getFiles().getPaths();
   outputs.push_back(output.getPath());

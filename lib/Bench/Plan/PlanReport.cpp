@@ -9,18 +9,16 @@
 
 #include "cs336/Bench/Command/CellNames.h"
 #include "cs336/Bench/Command/ModelColumns.h"
+#include "cs336/Bench/Plan/BufferTables.h"
 #include "cs336/Bench/Plan/CheckpointNote.h"
 #include "cs336/Bench/Plan/Communication.h"
 #include "cs336/Bench/Plan/MemoryTables.h"
 #include "cs336/Bench/Plan/SweepTables.h"
 #include "cs336/Support/ByteSize.h"
-#include "cs336/Support/LayerPath.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <iterator>
-#include <map>
-#include <tuple>
 
 using namespace cs336;
 using namespace cs336::bench;
@@ -100,49 +98,6 @@ Table cs336::bench::makePhaseTable(const ModelPlan &plan) {
   return {"phases", "", columns, llvm::ArrayRef(plan.phases)};
 }
 
-std::vector<BufferGroup> cs336::bench::groupBuffers(llvm::ArrayRef<Allocation> buffers) {
-  std::vector<BufferGroup> groups;
-  std::map<std::tuple<int64_t, std::string, std::string, exec::CommandPhase, exec::CommandPhase>, size_t> known;
-  for (const Allocation &buffer : buffers) {
-    std::string source = mergeLayers(buffer.source);
-    auto [found, isNew] =
-        known.try_emplace({buffer.bytes, buffer.type, source, buffer.firstPhase, buffer.lastPhase}, groups.size());
-    if (isNew) {
-      groups.push_back({buffer, 1});
-      continue;
-    }
-    BufferGroup &group = groups[found->second];
-    ++group.count;
-    group.buffer.source = source;
-  }
-  return groups;
-}
-
-std::vector<BufferGroup> cs336::bench::listBuffers(llvm::ArrayRef<Allocation> buffers) {
-  std::vector<BufferGroup> groups;
-  for (const Allocation &buffer : buffers)
-    groups.push_back({buffer, 1});
-  return groups;
-}
-
-Table cs336::bench::makeBufferTable(std::string title, llvm::ArrayRef<BufferGroup> groups, size_t most) {
-  using Row = BufferGroup;
-  auto getSource = [](const Row &row) {
-    std::string times = row.count > 1 ? " × " + std::to_string(row.count) : "";
-    return Cell(row.buffer.source + times, row.buffer.source);
-  };
-  std::vector<Column<Row>> columns{
-      {"MiB", "mib", [](const Row &row) { return Cell::mebibytes(row.buffer.bytes); }},
-      {"buffer", "type", [](const Row &row) { return Cell(row.buffer.type); }},
-      {"of", "source", getSource, Show::Text},
-      {"together (MiB)", "together_mib", [](const Row &row) { return Cell::mebibytes(row.count * row.buffer.bytes); }},
-      {"from", "from_phase", [](const Row &row) { return Cell(exec::stringifyCommandPhase(row.buffer.firstPhase)); }},
-      {"to", "to_phase", [](const Row &row) { return Cell(exec::stringifyCommandPhase(row.buffer.lastPhase)); }},
-      {"count", "count", [](const Row &row) { return Cell::integer(row.count); }, Show::OnRequest},
-      {"bytes", "bytes", [](const Row &row) { return Cell::integer(row.buffer.bytes); }, Show::OnRequest}};
-  return {"buffers", std::move(title), columns, groups.take_front(most)};
-}
-
 Table cs336::bench::makeKernelTable(std::string title, const ModelPlan &plan, size_t most) {
   using Row = KernelSummary;
   int64_t layers = plan.layers;
@@ -170,7 +125,8 @@ static json::Array listWays(const PlanRow &row) {
   return ways;
 }
 
-std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most, bool haveRanks) {
+std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(const PlanTables &tables, bool haveRanks) {
+  size_t most = tables.most;
   using Row = PlanRow;
   std::vector<Column<Row>> columns = getModelSettings<Row>();
   auto add = [&](std::string title, std::string key, Column<Row>::Extract get, Show show = Show::OnRequest) {
@@ -252,6 +208,7 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(size_t most, bool have
   addData("largest", "largest_buffers", [most](const Row &row) {
     return Cell::data(makeBufferTable("", listBuffers(row.plan.timeline.allocations), most).getObjects());
   });
+  addData("at the peak", "peak_buffers", [tables](const Row &row) { return Cell::data(listPeakBuffers(row, tables)); });
   addData("peaks", "peaks", [](const Row &row) { return Cell::data(makePeakTable(row.plan).getObjects()); });
   addData("kept", "kept_by_layer",
           [most](const Row &row) { return Cell::data(makeKeptTable(row.plan, most).getObjects()); });
@@ -282,6 +239,8 @@ static void appendPlans(Report &report, llvm::ArrayRef<PlanRow> rows, const Plan
   auto [most, detailBytes, hasSweepTables] = tables;
   if (hasSweepTables) {
     report.tables.push_back(makePhasePeakTable(rows));
+    if (!isSingle)
+      report.tables.push_back(makePeakBufferTable(rows, tables));
     report.tables.push_back(makeBlockTable(rows));
     report.tables.push_back(makeBlockBufferTable(rows, most));
   }
@@ -289,6 +248,7 @@ static void appendPlans(Report &report, llvm::ArrayRef<PlanRow> rows, const Plan
     const ModelPlan &plan = rows.front().plan;
     report.tables.push_back(makePhaseTable(plan));
     report.tables.push_back(makePeakTable(plan));
+    report.tables.push_back(makePeakBufferTable(rows, tables));
     if (!plan.layerMemory.kept.empty())
       report.tables.push_back(makeKeptTable(plan, most));
     if (plan.communication.collectives > 0)
@@ -318,7 +278,7 @@ static void appendPlans(Report &report, llvm::ArrayRef<PlanRow> rows, const Plan
 
 Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object context, const PlanTables &tables) {
   bool haveRanks = llvm::any_of(rows, [](const PlanRow &row) { return row.ranks > 1; });
-  Report report{std::move(context), {{"plan", "", getPlanColumns(tables.most, haveRanks), rows}}, {}};
+  Report report{std::move(context), {{"plan", "", getPlanColumns(tables, haveRanks), rows}}, {}};
   auto isPlanned = [](const PlanRow &row) { return row.status.ok(); };
   if (llvm::all_of(rows, isPlanned)) {
     appendPlans(report, rows, tables, rows.size() == 1);

@@ -7,7 +7,7 @@
 
 #include "cs336/Bench/Plan/SweepTables.h"
 
-#include "cs336/Bench/Command/ModelColumns.h"
+#include "PlanSettings.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -36,19 +36,6 @@ std::vector<Column<PlanRow>> cs336::bench::getExchangeSettings() {
           {"bucket (MiB)", "bucket_mib",
            [](const PlanRow &row) { return row.exchange ? row.exchange->makeBucketSize() : Cell::empty(); },
            Show::Setting}};
-}
-
-/// Returns the settings of a row's plan as columns of the row.
-template <typename Row>
-static std::vector<Column<Row>> getPlanSettings() {
-  std::vector<Column<Row>> columns;
-  std::vector<Column<PlanRow>> settings = getModelSettings<PlanRow>();
-  llvm::append_range(settings, getExchangeSettings());
-  for (const Column<PlanRow> &setting : settings)
-    columns.push_back({setting.title, setting.key,
-                       [extract = setting.extract](const Row &row) { return extract(*row.plan); }, setting.show,
-                       setting.role});
-  return columns;
 }
 
 Table cs336::bench::makePhasePeakTable(llvm::ArrayRef<PlanRow> rows) {

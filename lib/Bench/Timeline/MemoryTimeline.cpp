@@ -47,6 +47,18 @@ std::array<MemoryKind, kNumMemoryKinds> cs336::bench::getMemoryKinds() {
   return kinds;
 }
 
+bool cs336::bench::livesAsLongAsSession(MemoryKind kind) {
+  switch (kind) {
+  case MemoryKind::Parameter:
+  case MemoryKind::State:
+  case MemoryKind::Derived:
+  case MemoryKind::Input:
+    return true;
+  default:
+    return false;
+  }
+}
+
 int64_t KindBytes::getTotal() const { return std::accumulate(bytes.begin(), bytes.end(), int64_t(0)); }
 
 double MemoryTimeline::getSeconds() const {

@@ -49,6 +49,21 @@ std::vector<PhaseSummary> cs336::bench::summarizePhases(const MemoryTimeline &ti
   return phases;
 }
 
+const PhaseSummary *cs336::bench::findPeakPhase(llvm::ArrayRef<PhaseSummary> phases) {
+  const auto *largest =
+      llvm::max_element(phases, [](const auto &a, const auto &b) { return a.liveBytes < b.liveBytes; });
+  return largest == phases.end() ? nullptr : largest;
+}
+
+std::vector<Allocation> cs336::bench::listLive(const MemoryTimeline &timeline, size_t position) {
+  std::vector<Allocation> live = timeline.residents;
+  llvm::copy_if(timeline.allocations, std::back_inserter(live), [position](const Allocation &allocation) {
+    return allocation.first <= position && position <= allocation.last;
+  });
+  llvm::stable_sort(live, [](const auto &a, const auto &b) { return a.bytes > b.bytes; });
+  return live;
+}
+
 CommunicationSummary cs336::bench::summarizeCommunication(const MemoryTimeline &timeline) {
   CommunicationSummary summary;
   // The changes of the numbers of running collectives and of other running commands, in order of time.

@@ -42,39 +42,26 @@ struct PlanRow {
   bool fits() const { return limitBytes == 0 || plan.getTotalBytes() <= limitBytes; }
 };
 
-/// Buffers of the same size, type and lifetime, whose sources differ only in the layer.
-struct BufferGroup {
-  /// One of the buffers. If the group has several, its source is "layers.*.ffn.w13".
-  Allocation buffer;
-  int64_t count;
-};
-
-/// Groups equal buffers of all layers, in the order of the first buffer of each group.
-std::vector<BufferGroup> groupBuffers(llvm::ArrayRef<Allocation> buffers);
-/// Returns one group for each buffer.
-std::vector<BufferGroup> listBuffers(llvm::ArrayRef<Allocation> buffers);
-
 /// Return the tables of one model. In the table of phases, "held" is the memory of earlier phases that is still live
 /// when a phase begins, "live" is the largest live memory of the arena during the phase, and "peak" is the same with
-/// the resident memory. Tables have at most `most` groups of buffers, or kernels.
+/// the resident memory. The table of kernels has at most `most` of them.
 Table makePhaseTable(const ModelPlan &plan);
-Table makeBufferTable(std::string title, llvm::ArrayRef<BufferGroup> groups, size_t most);
 Table makeKernelTable(std::string title, const ModelPlan &plan, size_t most);
-
-/// Returns the columns of planned models: memory, and sums over all phases. In JSON each row also contains the other
-/// tables, with at most `most` buffers and kernels. There, each buffer is a row. Plans of several ranks show the
-/// predicted time of a step by default, beside that of its communication.
-std::vector<Column<PlanRow>> getPlanColumns(size_t most, bool haveRanks = false);
 
 /// The tables of a report after the first one.
 struct PlanTables {
   /// The maximum number of buffers or kernels in a table.
   size_t most;
-  /// The minimum size of buffers in the table of a single model, in bytes.
+  /// The minimum size of buffers in the tables of largest buffers and of those at the peak, in bytes.
   int64_t detailBytes = 1;
   /// If true, tables of memory compare all models: see SweepTables.h.
   bool hasSweepTables = false;
 };
+
+/// Returns the columns of planned models: memory, and sums over all phases. In JSON each row also contains the other
+/// tables, with at most `tables.most` buffers and kernels. There, each buffer is a row. Plans of several ranks show the
+/// predicted time of a step by default, beside that of its communication.
+std::vector<Column<PlanRow>> getPlanColumns(const PlanTables &tables, bool haveRanks = false);
 
 /// Returns the table "plan" with a row for every model, and for a single model also "phases", "buffers" and "kernels".
 /// Notes state whether the models fit.

@@ -44,6 +44,9 @@ inline constexpr size_t kNumMemoryKinds = 10;
 /// "parameter", "optimizer state", "activation".
 llvm::StringRef stringifyMemoryKind(MemoryKind kind);
 
+/// Returns whether memory of that kind lives as long as a session. The other kinds are in the arena.
+bool livesAsLongAsSession(MemoryKind kind);
+
 /// Bytes by kind.
 class KindBytes {
 public:

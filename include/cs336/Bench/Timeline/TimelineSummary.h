@@ -59,6 +59,12 @@ std::vector<CollectiveSummary> listCollectives(const MemoryTimeline &timeline);
 /// Returns the phases with commands, in the order of their first command.
 std::vector<PhaseSummary> summarizePhases(const MemoryTimeline &timeline);
 
+/// Returns the phase whose peak is the largest, or null without commands.
+const PhaseSummary *findPeakPhase(llvm::ArrayRef<PhaseSummary> phases);
+
+/// Returns the variables, inputs and allocations that are live during the command at that position, the largest first.
+std::vector<Allocation> listLive(const MemoryTimeline &timeline, size_t position);
+
 /// Returns the kernels in decreasing order of bytes.
 std::vector<KernelSummary> summarizeKernels(const MemoryTimeline &timeline);
 
