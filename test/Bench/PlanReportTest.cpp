@@ -9,6 +9,7 @@
 
 #include "LineWidths.h"
 #include "cs336/Bench/Plan/BufferTables.h"
+#include "cs336/Bench/Plan/FitNote.h"
 #include "cs336/Support/ByteSize.h"
 
 #include <gmock/gmock.h>
@@ -179,6 +180,31 @@ TEST(PlanReportTest, ALimitThatNothingMeetsNamesTheLeast) {
   EXPECT_THAT(describeFit(row), HasSubstr("suffices\nthe least planned total is 30.0 MiB: --batch-size 1"));
   row.waysToFit.ways = {*row.waysToFit.least};
   EXPECT_THAT(describeFit(row), ::testing::Not(HasSubstr("least planned")));
+  // Several ranks are listed below the least memory of one device.
+  row.waysToFit.ways = {{"--ranks 4 --distribute fsdp", int64_t{9} << 20, 1e-6, 4}};
+  EXPECT_THAT(describeFit(row),
+              HasSubstr("--batch-size 1\nany of these would do:\n  --ranks 4 --distribute fsdp  9.0 MiB "
+                        "per rank"));
+  row.waysToFit.ways.clear();
+  row.waysToFit.leastSharding = WayToFit{"--ranks 8 --distribute fsdp", int64_t{7} << 20, 1e-6, 8};
+  EXPECT_THAT(describeFit(row),
+              HasSubstr("no sharding would: --ranks 8 --distribute fsdp, the best, needs 7.0 MiB per rank"));
+}
+
+TEST(PlanReportTest, AnUnmetBudgetNamesTheLeast) {
+  PlanRow row = makeRow("tiny", Fusion::All);
+  row.plan = {};
+  row.status = absl::ResourceExhaustedError("memory budget 1KiB: the program requires at least 30 MiB");
+  row.pipeline.options = "memory-budget=1KiB";
+  EXPECT_FALSE(row.fits());
+  row.waysToFit.least = WayToFit{"--batch-size 1", int64_t{20} << 20, 1e-6};
+  EXPECT_THAT(describeUnmetBudget(row),
+              ::testing::EndsWith("train: memory budget 1KiB: the program requires at least 30 MiB\nneither a smaller "
+                                  "batch, a shorter context, recomputation, fusion nor bfloat16 suffices\nthe least "
+                                  "planned total is 20.0 MiB: --batch-size 1"));
+  row.waysToFit.ways = {*row.waysToFit.least};
+  EXPECT_THAT(describeUnmetBudget(row), ::testing::EndsWith("least 30 MiB\nwithout this memory budget, any of these "
+                                                            "would do:\n  --batch-size 1  20.0 MiB"));
 }
 
 TEST(PlanReportTest, TheWidestDefaultTablesFit) {

@@ -124,24 +124,41 @@ absl::StatusOr<PlanRow> PlanCommand::plan(const ModelDescription &description, c
   mlir::TimingScope timing = options.timing ? options.timing->nest(describePlan(*row)) : mlir::TimingScope();
   own.timing = &timing;
   absl::StatusOr<ModelPlan> planned = planModel(description, own, [](llvm::StringRef) {}, &predictOn);
-  if (absl::IsResourceExhausted(planned.status())) {
-    row->status = planned.status();
-    return row;
-  }
-  if (!planned.ok())
+  bool isUnmet = absl::IsResourceExhausted(planned.status());
+  if (!planned.ok() && !isUnmet)
     return planned.status();
-  row->plan = *std::move(planned);
-  // The memory of variables does not depend on the batch, the context or the compilation.
-  if (row->fits() || row->plan.parameterBytes + row->plan.stateBytes > row->limitBytes)
-    return row;
+  if (isUnmet)
+    row->status = planned.status();
+  else
+    row->plan = *std::move(planned);
+  if (!row->fits())
+    if (absl::Status status = addWaysToFit(own, *row); !status.ok())
+      return status;
+  return row;
+}
+
+absl::Status PlanCommand::addWaysToFit(const CompileOptions &options, PlanRow &row) const {
   PipelineOptions pipeline;
-  if (absl::Status status = readPipeline(variant.options, pipeline); !status.ok())
+  if (absl::Status status = readPipeline(row.pipeline.options, pipeline); !status.ok())
     return status;
-  absl::StatusOr<WaysToFit> ways = findWaysToFit(description, own, pipeline, row->limitBytes, &predictOn);
+  int64_t limit = row.limitBytes, variables = row.plan.parameterBytes + row.plan.stateBytes;
+  if (!row.status.ok()) {
+    limit = pipeline.memoryBudget == "auto" ? options.deviceMemoryBytes : *parseBytes(pipeline.memoryBudget);
+    // Recomputation does not change the variables, so the plan without the budget has their size.
+    CompileOptions own = options;
+    own.dumpDir.clear();
+    own.passStatistics = nullptr;
+    own.pipeline += " memory-budget=";
+    absl::StatusOr<ModelPlan> unlimited = planModel(row.description, own, [](llvm::StringRef) {}, &predictOn);
+    if (!unlimited.ok())
+      return unlimited.status();
+    variables = unlimited->parameterBytes + unlimited->stateBytes;
+  }
+  absl::StatusOr<WaysToFit> ways = findWaysToFit(row.description, options, pipeline, limit, variables, &predictOn);
   if (!ways.ok())
     return ways.status();
-  row->waysToFit = *std::move(ways);
-  return row;
+  row.waysToFit = *std::move(ways);
+  return absl::OkStatus();
 }
 
 absl::Status PlanCommand::planBestCheckpoint(const ModelDescription &description, const PipelineVariant &variant,
@@ -267,7 +284,7 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
       compile.compile(device, [&](const CompileOptions &options) { return planAll(*descriptions, options, rows); });
   if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
     return status;
-  if (numPlans == 1 && !rows.empty() && !rows.front().status.ok())
+  if (timeline.getFiles().areGiven() && !rows.empty() && !rows.front().status.ok())
     return rows.front().status;
   json::Object context{{"benchmark", "plan"},
                        {"command", commandLine},
@@ -292,9 +309,9 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
     return written;
   if (!status.ok())
     return describeEarlyEnd(status, rows.size(), numPlans, "cells are left out");
-  bool isLimited = memoryLimit.getNumOccurrences() > 0;
-  if (isLimited && llvm::none_of(rows, [](const PlanRow &row) { return row.fits(); }))
+  if (llvm::none_of(rows, [](const PlanRow &row) { return row.fits(); }))
     return absl::OkStatus();
+  bool isLimited = memoryLimit.getNumOccurrences() > 0;
   llvm::errs() << (isLimited ? "next: cs336-bench model runs it\n"
                              : "next: --memory-limit 40GiB checks whether it fits; cs336-bench model runs it\n");
   return absl::OkStatus();

@@ -12,6 +12,7 @@
 #include "cs336/Bench/Plan/BufferTables.h"
 #include "cs336/Bench/Plan/CheckpointNote.h"
 #include "cs336/Bench/Plan/Communication.h"
+#include "cs336/Bench/Plan/FitNote.h"
 #include "cs336/Bench/Plan/MemoryTables.h"
 #include "cs336/Bench/Plan/SweepTables.h"
 #include "cs336/Support/ByteSize.h"
@@ -37,35 +38,6 @@ std::string cs336::bench::describePlan(const PlanRow &row) {
   if (row.ranks > 1)
     text += llvm::formatv(", one of {0} ranks, {1}{2}", row.ranks, stringifyDistribution(row.exchange->mode),
                           row.exchange->describeBucket());
-  return text;
-}
-
-std::string cs336::bench::describeFit(const PlanRow &row) {
-  int64_t total = row.plan.getTotalBytes();
-  if (row.fits())
-    return llvm::formatv("fits: {0}: {1} of {2}, {3} to spare", describePlan(row), formatBytes(total),
-                         formatBytes(row.limitBytes), formatBytes(row.limitBytes - total));
-  std::string text = llvm::formatv("does not fit: {0}: {1} of {2}, {3} too much", describePlan(row), formatBytes(total),
-                                   formatBytes(row.limitBytes), formatBytes(total - row.limitBytes));
-  const WaysToFit &ways = row.waysToFit;
-  if (ways.ways.empty())
-    text += llvm::formatv("\nparameters and state alone are {0}, and neither a smaller batch, a shorter context, "
-                          "recomputation, fusion nor bfloat16 suffices",
-                          formatBytes(row.plan.parameterBytes + row.plan.stateBytes));
-  else
-    text += "\nany of these would do:";
-  double now = row.plan.getSecondsPerToken(row.description);
-  for (const WayToFit &way : ways.ways) {
-    text += llvm::formatv("\n  {0}  {1}", way.flags, formatBytes(way.totalBytes));
-    if (now > 0)
-      text += llvm::formatv(", {0:f2} times the predicted time per token", way.secondsPerToken / now);
-  }
-  if (ways.ways.empty() && ways.least)
-    text +=
-        llvm::formatv("\nthe least planned total is {0}: {1}", formatBytes(ways.least->totalBytes), ways.least->flags);
-  if (ways.leastRecomputation)
-    text += llvm::formatv("\nno recomputation would: {0}, the best, needs {1}", ways.leastRecomputation->flags,
-                          formatBytes(ways.leastRecomputation->totalBytes));
   return text;
 }
 
@@ -115,7 +87,8 @@ Table cs336::bench::makeKernelTable(std::string title, const ModelPlan &plan, si
 static json::Object makeWay(const WayToFit &way) {
   return json::Object{{"flags", way.flags},
                       {"total_mib", static_cast<double>(way.totalBytes) / 1048576.0},
-                      {"predicted_us_per_token", way.secondsPerToken * 1e6}};
+                      {"predicted_us_per_token", way.secondsPerToken * 1e6},
+                      {"ranks", way.ranks}};
 }
 
 static json::Array listWays(const PlanRow &row) {
@@ -216,11 +189,6 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(const PlanTables &tabl
           [](const Row &row) { return Cell::data(makeCollectiveTable(row.plan).getObjects()); });
   addData("kernels", "kernels",
           [most](const Row &row) { return Cell::data(makeKernelTable("", row.plan, most).getObjects()); });
-  addData("ways to fit", "ways_to_fit", [](const Row &row) { return Cell::data(listWays(row)); });
-  addData("least recomputation", "least_recomputation", [](const Row &row) {
-    const std::optional<WayToFit> &least = row.waysToFit.leastRecomputation;
-    return least ? Cell::data(makeWay(*least)) : Cell::empty();
-  });
   // Without a plan, only the settings and the total, which has the reason, are known.
   for (Column<Row> &column : columns)
     if (column.role != Role::Setting)
@@ -229,6 +197,16 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(const PlanTables &tabl
           return extract(row);
         return isTotal ? Cell::note(getFailureText(row.status)) : Cell::empty();
       };
+  addData("ways to fit", "ways_to_fit", [](const Row &row) { return Cell::data(listWays(row)); });
+  auto addWay = [&](std::string title, std::string key, std::optional<WayToFit> WaysToFit::*way) {
+    addData(std::move(title), std::move(key), [way](const Row &row) {
+      const std::optional<WayToFit> &found = row.waysToFit.*way;
+      return found ? Cell::data(makeWay(*found)) : Cell::empty();
+    });
+  };
+  addWay("least recomputation", "least_recomputation", &WaysToFit::leastRecomputation);
+  addWay("least sharding", "least_sharding", &WaysToFit::leastSharding);
+  addWay("least planned", "least_planned", &WaysToFit::least);
   add("status", "status",
       [](const Row &row) { return Cell(row.status.ok() ? std::string("ok") : std::string(row.status.message())); });
   return columns;
@@ -289,6 +267,6 @@ Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object c
   appendPlans(report, planned, tables, /*isSingle=*/false);
   for (const PlanRow &row : rows)
     if (!row.status.ok())
-      report.notes.push_back(describePlan(row) + ": " + std::string(row.status.message()));
+      report.notes.push_back(describeUnmetBudget(row));
   return report;
 }

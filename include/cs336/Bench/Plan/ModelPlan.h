@@ -15,8 +15,6 @@
 #include "absl/status/statusor.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
-#include <optional>
-
 namespace cs336::bench {
 
 /// Memory and work of a model, computed from its planned program. No kernel is compiled, and no device is required.
@@ -57,32 +55,6 @@ struct ModelPlan {
 absl::StatusOr<ModelPlan> planModel(const ModelDescription &description, const CompileOptions &options,
                                     llvm::function_ref<void(llvm::StringRef)> warn,
                                     const DeviceModel *device = nullptr);
-
-/// A change of a model, or of its compilation, that makes it fit into a limit of memory.
-struct WayToFit {
-  /// The change as flags: "--batch-size 2", "--fusion flash --dtype bf16".
-  std::string flags;
-  int64_t totalBytes;
-  /// Predicted seconds per token.
-  double secondsPerToken;
-};
-
-struct WaysToFit {
-  std::vector<WayToFit> ways;
-  /// If recomputation is possible but no size of blocks fits: the variant with the least memory.
-  std::optional<WayToFit> leastRecomputation;
-  /// The change with the least memory of all that were planned, whether it fits or not. Absent if none was planned.
-  std::optional<WayToFit> least;
-};
-
-/// Finds changes that bring the model below `limit`. It plans each of them: more fusion, lower types, both, the least
-/// recomputation (`--memory-budget`), the fewest layers that are recomputed together from one kept input, the largest
-/// smaller batch, and the largest smaller context. The next larger batch or context, or fewer layers together, do not
-/// fit. A larger limit never gives a smaller batch or context, or more layers together. `device` predicts times, as in
-/// `planModel`. `pipeline` has the parsed pipeline options of `options`.
-absl::StatusOr<WaysToFit> findWaysToFit(const ModelDescription &description, const CompileOptions &options,
-                                        const PipelineOptions &pipeline, int64_t limit,
-                                        const DeviceModel *device = nullptr);
 
 } // namespace cs336::bench
 

@@ -45,6 +45,8 @@ private:
   absl::StatusOr<PlanRow> makeRow(const ModelDescription &description, const PipelineVariant &variant) const;
   absl::StatusOr<PlanRow> plan(const ModelDescription &description, const PipelineVariant &variant,
                                const CompileOptions &options) const;
+  /// Adds the changes that make a row fit that exceeds its limit, or that has no plan within its memory budget.
+  absl::Status addWaysToFit(const CompileOptions &options, PlanRow &row) const;
   /// Appends the plan of the block size that takes the least memory, those of its neighbours, and the one without
   /// recomputation.
   absl::Status planBestCheckpoint(const ModelDescription &description, const PipelineVariant &variant,

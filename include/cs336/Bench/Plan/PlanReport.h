@@ -9,7 +9,7 @@
 #define CS336_BENCH_PLAN_PLANREPORT_H
 
 #include "cs336/Bench/Command/Distribution.h"
-#include "cs336/Bench/Plan/ModelPlan.h"
+#include "cs336/Bench/Plan/WaysToFit.h"
 #include "cs336/Bench/Report/Report.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 
@@ -25,7 +25,7 @@ struct PlanRow {
   ModelPlan plan;
   /// 0 for none.
   int64_t limitBytes = 0;
-  /// The alternatives, if the plan exceeds the limit.
+  /// The alternatives, if the plan exceeds the limit, or no recomputation meets the memory budget.
   WaysToFit waysToFit;
   PipelineVariant pipeline;
   /// The number of ranks, and their exchange. Absent without flags or options of an exchange. The plan describes one
@@ -39,7 +39,8 @@ struct PlanRow {
   /// RESOURCE_EXHAUSTED if no recomputation meets the memory budget. The row then has no plan.
   absl::Status status = absl::OkStatus();
 
-  bool fits() const { return limitBytes == 0 || plan.getTotalBytes() <= limitBytes; }
+  /// Returns whether there is a plan that does not exceed the limit.
+  bool fits() const { return status.ok() && (limitBytes == 0 || plan.getTotalBytes() <= limitBytes); }
 };
 
 /// Return the tables of one model. In the table of phases, "held" is the memory of earlier phases that is still live
@@ -69,9 +70,6 @@ Report makePlanReport(llvm::ArrayRef<PlanRow> rows, llvm::json::Object context, 
 
 /// "xl, batch 4, context 512, fp32, unfused, train"; with several ranks also ", one of 4 ranks, zero1 of 25 MiB".
 std::string describePlan(const PlanRow &row);
-
-/// Returns whether a row fits its limit, and the changes that would make it fit if it does not.
-std::string describeFit(const PlanRow &row);
 
 } // namespace cs336::bench
 
