@@ -95,6 +95,35 @@ def test_buffers_at_the_peak_add_up_to_it(variant: list[str], limits: list[str])
     assert (weight["layer"], weight["from_phase"]) == ("layers.1", None)
 
 
+@pytest.mark.parametrize("table_format", ["markdown", "csv"])
+def test_the_parts_of_a_table_add_up_to_the_total(table_format: str) -> None:
+    command = ["cs336-bench", "plan", "--size", "small", "--context-length", "128,1024", "--batch-size", "32"]
+    command += ["--dtype", "fp32,bf16", "--mode", "forward,train", "--device", "cuda", "--format", table_format]
+    printed = subprocess.run([*command, "--memory-tables"], capture_output=True, text=True, check=True).stdout
+    separator = "|" if table_format == "markdown" else ","
+    tables = [block.splitlines() for block in printed.split("\n\n") if f"{separator}" in block]
+
+    def read(table: list[str]) -> list[dict[str, str]]:
+        rows = [[cell.strip() for cell in line.split(separator)] for line in table]
+        return [dict(zip(rows[0], row, strict=True)) for row in rows[1:] if "---" not in row[1]]
+
+    (whole, peaks) = (
+        read(next(table for table in tables if any(name in table[0] for name in names)))
+        for names in (("total (MiB)", "total_mib"), ("peak (MiB)", "peak_mib"))
+    )
+    names = {"markdown": "{} (MiB)", "csv": "{}_mib"}[table_format]
+    keys = ["params", "state", "derived", "inputs", "arena"]
+    kinds = ["params", "state", "derived", "gradients", "activations", "other"]
+    for rows, parts, total in ((whole, keys, "total"), (peaks, kinds, "peak")):
+        if table_format == "csv":
+            parts = ["parameters", *parts[1:]]
+        assert rows
+        for row in rows:
+            sum_of_parts = sum(float(row[names.format(part)]) for part in parts)
+            # Each printed value is rounded to 0.1.
+            assert sum_of_parts == pytest.approx(float(row[names.format(total)]), abs=0.31)
+
+
 def test_work_of_the_forward_pass_by_hand() -> None:
     row = plan("--mode", "forward", "--fusion", "none", "--pipeline-options", "merge-gemms=false")
     (phase,) = row["phases"]

@@ -98,12 +98,15 @@ static json::Array listWays(const PlanRow &row) {
   return ways;
 }
 
-std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(const PlanTables &tables, bool haveRanks) {
+std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(const PlanTables &tables, llvm::ArrayRef<PlanRow> rows) {
   size_t most = tables.most;
   using Row = PlanRow;
   std::vector<Column<Row>> columns = getModelSettings<Row>();
   auto add = [&](std::string title, std::string key, Column<Row>::Extract get, Show show = Show::OnRequest) {
     columns.push_back({std::move(title), std::move(key), std::move(get), show});
+  };
+  auto showIfAny = [&](llvm::function_ref<bool(const Row &)> isShown) {
+    return llvm::any_of(rows, isShown) ? Show::Result : Show::OnRequest;
   };
   auto addMiB = [&](std::string title, std::string key, int64_t ModelPlan::*bytes, Show show = Show::Result) {
     add(std::move(title), std::move(key), [bytes](const Row &row) { return Cell::mebibytes(row.plan.*bytes); }, show);
@@ -126,10 +129,12 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(const PlanTables &tabl
       },
       Show::Setting);
   columns.back().role = Role::Result; // Follows from the flags, and changes with the compiler.
-  addMiB("parameters (MiB)", "parameters_mib", &ModelPlan::parameterBytes);
+  addMiB("params (MiB)", "parameters_mib", &ModelPlan::parameterBytes);
   addMiB("state (MiB)", "state_mib", &ModelPlan::stateBytes);
-  addMiB("derived (MiB)", "derived_mib", &ModelPlan::derivedBytes, Show::OnRequest);
-  addMiB("inputs (MiB)", "inputs_mib", &ModelPlan::inputBytes, Show::OnRequest);
+  addMiB("derived (MiB)", "derived_mib", &ModelPlan::derivedBytes,
+         showIfAny([](const Row &row) { return Cell::mebibytes(row.plan.derivedBytes).text != "0.0"; }));
+  addMiB("inputs (MiB)", "inputs_mib", &ModelPlan::inputBytes,
+         showIfAny([](const Row &row) { return Cell::mebibytes(row.plan.inputBytes).text != "0.0"; }));
   addMiB("arena (MiB)", "arena_mib", &ModelPlan::arenaBytes);
   add(
       "total (MiB)", "total_mib", [](const Row &row) { return Cell::mebibytes(row.plan.getTotalBytes()); },
@@ -156,7 +161,7 @@ std::vector<Column<PlanRow>> cs336::bench::getPlanColumns(const PlanTables &tabl
   add(
       "predicted (ms)", "predicted_ms",
       [](const Row &row) { return Cell::number(row.plan.timeline.getSeconds() * 1e3, 3); },
-      haveRanks ? Show::Result : Show::OnRequest);
+      showIfAny([](const Row &row) { return row.ranks > 1; }));
   add("layers", "layers", [](const Row &row) { return Cell::integer(row.plan.layers); });
   auto addOfRanks = [&](std::string title, std::string key, double (*get)(const CommunicationSummary &), Show show) {
     auto extract = [get](const Row &row) {
@@ -255,8 +260,7 @@ static void appendPlans(Report &report, llvm::ArrayRef<PlanRow> rows, const Plan
 }
 
 Report cs336::bench::makePlanReport(llvm::ArrayRef<PlanRow> rows, json::Object context, const PlanTables &tables) {
-  bool haveRanks = llvm::any_of(rows, [](const PlanRow &row) { return row.ranks > 1; });
-  Report report{std::move(context), {{"plan", "", getPlanColumns(tables, haveRanks), rows}}, {}};
+  Report report{std::move(context), {{"plan", "", getPlanColumns(tables, rows), rows}}, {}};
   auto isPlanned = [](const PlanRow &row) { return row.status.ok(); };
   if (llvm::all_of(rows, isPlanned)) {
     appendPlans(report, rows, tables, rows.size() == 1);

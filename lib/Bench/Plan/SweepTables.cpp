@@ -53,12 +53,17 @@ Table cs336::bench::makePhasePeakTable(llvm::ArrayRef<PlanRow> rows) {
                      [](const Row &row) { return Cell(exec::stringifyCommandPhase(row.phase->phase)); },
                      Show::Setting});
   columns.push_back({"peak (MiB)", "peak_mib", [](const Row &row) { return Cell::mebibytes(row.bytes.getTotal()); }});
-  static constexpr MemoryKind kinds[] = {MemoryKind::Parameter, MemoryKind::State, MemoryKind::Gradient,
-                                         MemoryKind::Activation};
-  constexpr const char *titles[] = {"params (MiB)", "state (MiB)", "gradients (MiB)", "activations (MiB)"};
-  constexpr const char *keys[] = {"parameters_mib", "state_mib", "gradients_mib", "activations_mib"};
-  for (auto [kind, title, key] : llvm::zip(kinds, titles, keys))
-    columns.push_back({title, key, [kind = kind](const Row &row) { return Cell::mebibytes(row.bytes[kind]); }});
+  static constexpr MemoryKind kinds[] = {MemoryKind::Parameter, MemoryKind::State, MemoryKind::Derived,
+                                         MemoryKind::Gradient, MemoryKind::Activation};
+  constexpr const char *titles[] = {"params (MiB)", "state (MiB)", "derived (MiB)", "gradients (MiB)",
+                                    "activations (MiB)"};
+  constexpr const char *keys[] = {"parameters_mib", "state_mib", "derived_mib", "gradients_mib", "activations_mib"};
+  for (auto [kind, title, key] : llvm::zip(kinds, titles, keys)) {
+    auto get = [kind = kind](const Row &row) { return Cell::mebibytes(row.bytes[kind]); };
+    bool isShown =
+        kind != MemoryKind::Derived || llvm::any_of(phases, [&](const Row &row) { return get(row).text != "0.0"; });
+    columns.push_back({title, key, get, isShown ? Show::Result : Show::OnRequest});
+  }
   columns.push_back({"other (MiB)", "other_mib", [](const Row &row) {
                        int64_t other = row.bytes.getTotal();
                        for (MemoryKind kind : kinds)

@@ -60,9 +60,10 @@ struct PlanTables {
 };
 
 /// Returns the columns of planned models: memory, and sums over all phases. In JSON each row also contains the other
-/// tables, with at most `tables.most` buffers and kernels. There, each buffer is a row. Plans of several ranks show the
-/// predicted time of a step by default, beside that of its communication.
-std::vector<Column<PlanRow>> getPlanColumns(const PlanTables &tables, bool haveRanks = false);
+/// tables, with at most `tables.most` buffers and kernels. There, each buffer is a row.
+/// `rows` determines which columns are shown by default: derived variables and inputs if a row has some, so that the
+/// parts add up to the total, and the predicted time of a step if a row is one of several ranks.
+std::vector<Column<PlanRow>> getPlanColumns(const PlanTables &tables, llvm::ArrayRef<PlanRow> rows = {});
 
 /// Returns the table "plan" with a row for every model, and for a single model also "phases", "buffers" and "kernels".
 /// Notes state whether the models fit.
