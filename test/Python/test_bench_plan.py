@@ -173,6 +173,26 @@ def test_less_memory_in_lower_types_and_no_fewer_ways_to_fit() -> None:
     assert ways[batch] == plan(*forward, *batch.split())["total_mib"]
 
 
+def test_a_hopeless_limit_names_the_least_of_one_token() -> None:
+    """If no step of one token fits, the other changes are not planned: they could not fit either."""
+    base = ["--mode", "train", "--batch-size", "64", "--context-length", "64", "--fusion", "none", "--dtype", "fp32"]
+    changes = [
+        "--batch-size 1 --context-length 1" + types + fusion
+        for types in ("", " --dtype bf16")
+        for fusion in ("", " --fusion all")
+    ]
+    totals = {}
+    for flags in changes:
+        own = [*flags.split(), *(() if "--dtype" in flags else ("--dtype", "fp32"))]
+        own += () if "--fusion" in flags else ("--fusion", "none")
+        totals[flags] = plan("--mode", "train", *own)["total_mib"]
+    row = plan(*base, "--memory-limit", f"{0.9 * min(totals.values()):f}MiB")
+    least = row["least_planned"]
+    assert (least["flags"], least["total_mib"]) == min(totals.items(), key=lambda item: item[1])
+    assert row["least_recomputation"] is None
+    assert all(way["ranks"] > 1 for way in row["ways_to_fit"])
+
+
 @pytest.mark.parametrize("flag", ["--batch-size", "--context-length"])
 def test_the_largest_size_that_fits_is_exact_and_monotone(flag: str) -> None:
     base = ["--mode", "train", "--batch-size", "24", "--context-length", "40"]

@@ -141,20 +141,10 @@ absl::Status PlanCommand::addWaysToFit(const CompileOptions &options, PlanRow &r
   PipelineOptions pipeline;
   if (absl::Status status = readPipeline(row.pipeline.options, pipeline); !status.ok())
     return status;
-  int64_t limit = row.limitBytes, variables = row.plan.parameterBytes + row.plan.stateBytes;
-  if (!row.status.ok()) {
+  int64_t limit = row.limitBytes;
+  if (!row.status.ok())
     limit = pipeline.memoryBudget == "auto" ? options.deviceMemoryBytes : *parseBytes(pipeline.memoryBudget);
-    // Recomputation does not change the variables, so the plan without the budget has their size.
-    CompileOptions own = options;
-    own.dumpDir.clear();
-    own.passStatistics = nullptr;
-    own.pipeline += " memory-budget=";
-    absl::StatusOr<ModelPlan> unlimited = planModel(row.description, own, [](llvm::StringRef) {}, &predictOn);
-    if (!unlimited.ok())
-      return unlimited.status();
-    variables = unlimited->parameterBytes + unlimited->stateBytes;
-  }
-  absl::StatusOr<WaysToFit> ways = findWaysToFit(row.description, options, pipeline, limit, variables, &predictOn);
+  absl::StatusOr<WaysToFit> ways = findWaysToFit(row.description, options, pipeline, limit, &predictOn);
   if (!ways.ok())
     return ways.status();
   row.waysToFit = *std::move(ways);

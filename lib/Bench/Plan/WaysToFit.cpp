@@ -11,9 +11,9 @@
 #include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/Driver/Compile/MemoryBudget.h"
 #include "cs336/Support/ByteSize.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 
 #include <vector>
 
@@ -24,8 +24,8 @@ using namespace cs336::bench;
 static bool hasBackward(Mode mode) { return mode == Mode::ForwardBackward || mode == Mode::Train; }
 
 namespace {
-/// A change of types, as an option of the pipeline and as a flag. Both are empty for unchanged types.
-struct TypeChange {
+/// A change of the compilation, as an option of the pipeline and as a flag. Both are empty for no change.
+struct OptionChange {
   std::string option, flag;
 };
 
@@ -35,6 +35,8 @@ public:
   FitSearch(const ModelDescription &description, const CompileOptions &options, const PipelineOptions &pipeline,
             int64_t limit, const DeviceModel *device);
 
+  /// Plans steps of one token in each type. If they do not fit, no other change does in this type.
+  absl::Status planSmallest();
   absl::Status addCompilation();
   /// Adds the recomputation that `--memory-budget` would choose, if it fits.
   absl::Status addBudget();
@@ -42,24 +44,29 @@ public:
   /// Adds the largest smaller value of the size that fits, which `flag` sets.
   absl::Status addLargest(int64_t TransformerConfig::*size, StringRef flag);
   /// Adds a step of one token, if it fits.
-  absl::Status addSmallest();
+  void addSmallest();
   /// Adds the smallest power of two of ranks that share the variables, if it fits.
-  absl::Status addSharding(int64_t variableBytes);
+  absl::Status addSharding();
   WaysToFit take() { return std::move(found); }
   bool isEmpty() const { return found.ways.empty(); }
+  /// Returns whether a change other than that of the types may fit.
+  bool mayFit() const { return fits(smallest.front().front()); }
 
 private:
   absl::StatusOr<WayToFit> plan(const ModelDescription &variant, StringRef pipelineOptions, StringRef flags,
                                 int64_t ranks = 1);
   bool fits(const WayToFit &way) const { return way.totalBytes <= limit; }
   /// Returns the unchanged types, and bfloat16 if the types are wider.
-  std::vector<TypeChange> getTypeChanges() const;
+  std::vector<OptionChange> getTypeChanges() const;
 
   const ModelDescription &description;
   CompileOptions options;
   const PipelineOptions &pipeline;
   int64_t limit;
   const DeviceModel *device;
+  /// The steps of one token, in the order of `getTypeChanges`: at the level of fusion of the pipeline, and at `all` if
+  /// it is another level. The latter may need more memory, for derived variables.
+  std::vector<std::vector<WayToFit>> smallest;
   WaysToFit found;
 };
 } // namespace
@@ -87,17 +94,50 @@ absl::StatusOr<WayToFit> FitSearch::plan(const ModelDescription &variant, String
   return way;
 }
 
-std::vector<TypeChange> FitSearch::getTypeChanges() const {
-  std::vector<TypeChange> changes{{"", ""}};
+std::vector<OptionChange> FitSearch::getTypeChanges() const {
+  std::vector<OptionChange> changes{{"", ""}};
   bool isWide = pipeline.dtype == ComputeType::FP32 || pipeline.dtype == ComputeType::TF32;
   if (isWide && description.dtype == BuildType::F32)
     changes.push_back({"dtype=bf16", "--dtype bf16"});
   return changes;
 }
 
+absl::Status FitSearch::planSmallest() {
+  ModelDescription token = description;
+  token.transformer.batchSize = token.transformer.contextLength = 1;
+  std::vector<OptionChange> fusions{{"", ""}};
+  if (pipeline.fusion != Fusion::All)
+    fusions.push_back({"fusion=all", "--fusion all"});
+  for (const OptionChange &type : getTypeChanges()) {
+    std::vector<WayToFit> &ways = smallest.emplace_back();
+    for (const OptionChange &fusion : fusions) {
+      std::string flags = "--batch-size 1 --context-length 1";
+      for (const std::string &flag : {type.flag, fusion.flag})
+        if (!flag.empty())
+          absl::StrAppend(&flags, " ", flag);
+      absl::StatusOr<WayToFit> way = plan(token, absl::StrCat(type.option, " ", fusion.option), flags);
+      if (!way.ok())
+        return way.status();
+      ways.push_back(*std::move(way));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void FitSearch::addSmallest() {
+  for (const std::vector<WayToFit> &ways : smallest)
+    for (const WayToFit &way : ways)
+      if (fits(way)) {
+        found.ways.push_back(way);
+        return;
+      }
+}
+
 /// Adds the lowest fusion level that fits, with unchanged types and with bfloat16.
 absl::Status FitSearch::addCompilation() {
-  for (const TypeChange &change : getTypeChanges()) {
+  for (auto [change, least] : llvm::zip_equal(getTypeChanges(), smallest)) {
+    if (llvm::none_of(least, [this](const WayToFit &way) { return fits(way); }))
+      continue;
     for (int level = static_cast<int>(pipeline.fusion.getValue()); level <= static_cast<int>(Fusion::All); ++level) {
       std::string name = stringifyFusion(static_cast<Fusion>(level)).str();
       bool isSame = level == static_cast<int>(pipeline.fusion.getValue());
@@ -188,39 +228,14 @@ absl::Status FitSearch::addLargest(int64_t TransformerConfig::*size, StringRef f
   return absl::OkStatus();
 }
 
-absl::Status FitSearch::addSmallest() {
-  ModelDescription smallest = description;
-  smallest.transformer.batchSize = smallest.transformer.contextLength = 1;
-  std::vector<TypeChange> recomputations{{"", ""}};
-  if (hasBackward(description.mode) && pipeline.checkpoint != 1)
-    recomputations.push_back({"checkpoint=1", "--checkpoint 1"});
-  for (const TypeChange &type : getTypeChanges())
-    for (const TypeChange &recomputation : recomputations) {
-      std::vector<std::string> flags{"--batch-size 1", "--context-length 1"};
-      if (pipeline.fusion != Fusion::All)
-        flags.push_back("--fusion all");
-      for (const std::string &flag : {type.flag, recomputation.flag})
-        if (!flag.empty())
-          flags.push_back(flag);
-      absl::StatusOr<WayToFit> way =
-          plan(smallest, absl::StrCat(type.option, " fusion=all ", recomputation.option), absl::StrJoin(flags, " "));
-      if (!way.ok())
-        return way.status();
-      if (!fits(*way))
-        continue;
-      found.ways.push_back(*std::move(way));
-      return absl::OkStatus();
-    }
-  return absl::OkStatus();
-}
-
-absl::Status FitSearch::addSharding(int64_t variableBytes) {
+absl::Status FitSearch::addSharding() {
   constexpr int64_t kMostRanks = 1024;
   if (pipeline.worldSize > 1)
     return absl::OkStatus();
   std::optional<WayToFit> least;
   for (int64_t ranks = 2; ranks <= kMostRanks; ranks *= 2) {
-    if (variableBytes / ranks > limit)
+    // A step of one token is almost only variables and gradients, which the ranks share.
+    if (smallest.front().front().totalBytes / ranks > limit)
       continue;
     absl::StatusOr<WayToFit> way = plan(description, ExchangeVariant{Distribution::FSDP}.getPipelineOptions(ranks),
                                         absl::StrCat("--ranks ", ranks, " --distribute fsdp"), ranks);
@@ -241,22 +256,22 @@ absl::Status FitSearch::addSharding(int64_t variableBytes) {
 
 absl::StatusOr<WaysToFit> cs336::bench::findWaysToFit(const ModelDescription &description,
                                                       const CompileOptions &options, const PipelineOptions &pipeline,
-                                                      int64_t limit, int64_t variableBytes, const DeviceModel *device) {
+                                                      int64_t limit, const DeviceModel *device) {
   FitSearch search(description, options, pipeline, limit, device);
+  if (absl::Status status = search.planSmallest(); !status.ok())
+    return status;
   if (absl::Status status = search.addCompilation(); !status.ok())
     return status;
-  // Only the types change the memory of variables.
-  if (variableBytes <= limit)
+  if (search.mayFit())
     for (absl::Status status : {search.addBudget(), search.addRecomputation(),
                                 search.addLargest(&TransformerConfig::batchSize, "--batch-size"),
                                 search.addLargest(&TransformerConfig::contextLength, "--context-length")})
       if (!status.ok())
         return status;
   if (search.isEmpty())
-    if (absl::Status status = search.addSmallest(); !status.ok())
-      return status;
+    search.addSmallest();
   if (search.isEmpty())
-    if (absl::Status status = search.addSharding(variableBytes); !status.ok())
+    if (absl::Status status = search.addSharding(); !status.ok())
       return status;
   return search.take();
 }

@@ -41,14 +41,14 @@ struct WaysToFit {
 /// Finds changes that bring the model below `limit`. It plans each of them: more fusion, lower types, both, the least
 /// recomputation (`--memory-budget`), the fewest layers that are recomputed together from one kept input, the largest
 /// smaller batch, and the largest smaller context. The next larger batch or context, or fewer layers together, do not
-/// fit. If none of these fits, it plans steps of one token, and then ranks that share the variables (`fsdp`): 2, 4, …,
-/// 1024. A larger limit never gives a smaller batch or context, or more layers together.
+/// fit. None of these is planned in types in which a step of one token does not fit. If none fits, a step of one token
+/// is a change too, and then ranks that share the variables (`fsdp`): 2, 4, …, 1024. A larger limit never gives a
+/// smaller batch or context, or more layers together.
 ///
-/// `pipeline` has the parsed pipeline options of `options`. The changes replace its memory budget. `variableBytes` is
-/// the size of parameters and optimizer state: if it exceeds the limit, only changes of types are planned before the
-/// steps of one token. `device` predicts times, as in `planModel`.
+/// `pipeline` has the parsed pipeline options of `options`. The changes replace its memory budget. `device` predicts
+/// times, as in `planModel`.
 absl::StatusOr<WaysToFit> findWaysToFit(const ModelDescription &description, const CompileOptions &options,
-                                        const PipelineOptions &pipeline, int64_t limit, int64_t variableBytes,
+                                        const PipelineOptions &pipeline, int64_t limit,
                                         const DeviceModel *device = nullptr);
 
 } // namespace cs336::bench
