@@ -12,15 +12,15 @@
 using namespace cs336;
 using namespace cs336::bench;
 
-/// Measured on two cores.
-static constexpr double kSecondsPerLayer = 0.02;
+/// Measured for training steps of xl and 2.7B on one core.
+static constexpr double kSecondsPerLayer = 0.008;
 /// The usual number of plans of a search for a share of recomputation, a batch or a context.
 static constexpr int64_t kPlansOfSearch = 10;
 
 Forecast cs336::bench::forecastPlans(llvm::ArrayRef<ModelDescription> descriptions, size_t pipelines,
                                      const PlanSearches &searches) {
   Forecast forecast;
-  forecast.timeBasis = "0.02 s per layer of a plan, and ten plans of each model with a limit or a budget";
+  forecast.timeBasis = "0.008 s per layer of a plan, and ten plans of each model with a limit or a budget";
   for (const ModelDescription &description : descriptions) {
     int64_t layers = description.transformer.numLayers, plans = 1, rows = 1;
     if (searches.hasLimit || searches.hasBudget)
