@@ -138,3 +138,24 @@ def test_the_series_is_plotted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "note: pictures are missing: error: matplotlib is missing; 'python3 -m cs336.results plot " in errors
     for report, text in PICTURES.items():
         assert text.format("plots/")[:-1] not in (folder / report).read_text(), report
+
+
+def test_one_series_at_a_time(tmp_path: Path) -> None:
+    """A second series in the folder ends with an error that names the first one, which goes on."""
+    folder = tmp_path / "out"
+    with start(folder) as first:
+        wait_for_documents(folder, 1)
+        with start(folder) as second:
+            _, errors = second.communicate(timeout=60)
+        assert second.returncode == 1
+        assert f"error: --out: another series writes to '{folder}': process {first.pid} on " in errors
+        assert "; wait until it ends, or give another folder" in errors
+        assert "[1/" not in errors
+        # The lock of a killed process does not block.
+        os.killpg(first.pid, signal.SIGKILL)
+        first.communicate(timeout=60)
+    assert f"process {first.pid} on " in (folder / ".studies.lock").read_text()
+    with start(folder) as third:
+        _, errors = third.communicate(timeout=300)
+    assert third.returncode == 0, errors
+    assert (folder / ".studies.lock").read_text() == ""

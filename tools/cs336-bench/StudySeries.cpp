@@ -29,6 +29,9 @@ using State = StudyEntry::State;
 /// The folder of the pictures, within the folder of the series.
 static constexpr llvm::StringLiteral kPictures = "plots";
 
+/// The file that the process of a series locks.
+static constexpr llvm::StringLiteral kLock = ".studies.lock";
+
 StudySeries::StudySeries(std::string program, llvm::ArrayRef<Command *> commands, llvm::StringRef folder)
     : program(std::move(program)), commands(commands.begin(), commands.end()), folder(folder.str()) {}
 
@@ -107,9 +110,30 @@ absl::Status StudySeries::summarize() const {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::optional<runtime::LockFile>> StudySeries::lock() const {
+  std::string path = StudyRecord(folder).getPath(kLock);
+  absl::StatusOr<runtime::LockFile> lock = runtime::LockFile::TryLock(path);
+  if (lock.ok())
+    return *std::move(lock);
+  const absl::Status &status = lock.status();
+  if (absl::IsUnimplemented(status)) {
+    llvm::errs() << "note: " << std::string(status.message()) << ": run only one series in '" << folder
+                 << "' at a time\n";
+    return std::nullopt;
+  }
+  if (absl::IsAlreadyExists(status))
+    return absl::FailedPreconditionError(absl::StrCat("--out: another series writes to '", folder,
+                                                      "': ", status.message(),
+                                                      "; wait until it ends, or give another folder"));
+  return absl::UnavailableError(absl::StrCat("--out: cannot lock '", path, "': ", status.message()));
+}
+
 absl::Status StudySeries::run(const StudyArguments &arguments) {
   if (std::error_code error = llvm::sys::fs::create_directories(folder))
     return absl::UnavailableError(absl::StrCat("--out: cannot create '", folder, "': ", error.message()));
+  absl::StatusOr<std::optional<runtime::LockFile>> held = lock();
+  if (!held.ok())
+    return held.status();
   list(arguments);
   StudyRecord record(folder);
   std::vector<bool> isFinished;

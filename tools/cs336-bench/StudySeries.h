@@ -10,7 +10,11 @@
 
 #include "StudyLines.h"
 #include "StudyRecord.h"
+#include "cs336/runtime/LockFile.h"
 
+#include "absl/status/statusor.h"
+
+#include <optional>
 namespace cs336::bench {
 
 /// `study all`: runs the commands of all studies one after the other. The folder receives a results document per
@@ -20,8 +24,9 @@ public:
   StudySeries(std::string program, llvm::ArrayRef<Command *> commands, llvm::StringRef folder);
 
   /// Runs the commands that the folder's record does not have as finished. A command that fails does not end the
-  /// series; an interruption does. Writes the report in either case. Returns INTERNAL if a command failed, and
-  /// UNAVAILABLE if the folder cannot be written.
+  /// series; an interruption does. Writes the report in either case. Returns INTERNAL if a command failed,
+  /// FAILED_PRECONDITION if another process runs a series in the folder, and UNAVAILABLE if the folder cannot be
+  /// written.
   absl::Status run(const StudyArguments &arguments);
 
 private:
@@ -34,6 +39,8 @@ private:
     bool mayBeLeftOut;
   };
 
+  /// Locks the folder for this process. Returns nullopt, after a note, if the file system has no locks.
+  absl::StatusOr<std::optional<runtime::LockFile>> lock() const;
   /// Lists the commands in `tasks` and `entries`.
   void list(const StudyArguments &arguments);
   void runTask(const Task &task, StudyEntry &entry) const;
