@@ -39,8 +39,10 @@ absl::Status cs336::bench::runStudyLine(const std::string &program, const StudyL
     if (process.ReturnCode == 0)
       return absl::OkStatus();
     if (process.ReturnCode == kPeerMissingExitCode)
-      return makePeerMissing(absl::UnavailableError(absl::StrCat("see the warning of '", describeLine(line), "'")));
+      return makePeerMissing(absl::UnavailableError(
+          absl::StrCat("see the warning of '", describeLine(line), "' on the standard error stream")));
+    if (message.empty())
+      message = absl::StrCat("exit code ", process.ReturnCode, "; its messages are on the standard error stream");
   }
-  return absl::InternalError(
-      absl::StrCat("'", describeLine(line), "' failed", message.empty() ? "; its output is above" : ": ", message));
+  return absl::InternalError(absl::StrCat("'", describeLine(line), "' failed: ", message));
 }

@@ -106,7 +106,7 @@ absl::Status StudySeries::summarize() const {
     return absl::InternalError(absl::StrCat(
         failed, " of ", entries.size(), " commands failed: ", StudyRecord(folder).getPath("report.md"), " lists them"));
   if (count(State::PeerMissing) > 0)
-    return makePeerMissing(absl::UnavailableError("see the warnings of the commands above"));
+    return makePeerMissing(absl::UnavailableError("see the warnings of the commands on the standard error stream"));
   return absl::OkStatus();
 }
 

@@ -72,8 +72,8 @@ PeerProcess::~PeerProcess() {
 
 absl::Status PeerProcess::endedWithoutAnswer() const {
   return absl::UnavailableError(absl::StrCat(program,
-                                             " ended without an answer; its output is above, and cs336-bench doctor "
-                                             "--peer-python lists what it lacks"));
+                                             " ended without an answer; its messages are on the standard error stream, "
+                                             "and cs336-bench doctor --peer-python lists what it lacks"));
 }
 
 absl::Status PeerProcess::writeLine(llvm::StringRef line) const {
