@@ -41,10 +41,11 @@ static absl::StatusOr<int64_t> getVersion(const json::Object &document, llvm::St
                                          *schema, kResultsSchema));
   const json::Value *version = document.get("version");
   if (!version || version->getAsInteger() != kResultsVersion)
-    return makeError(path, llvm::formatv("its version of {0} is {1}; this program reads {2} and {3}: use the "
-                                         "cs336-bench that wrote the file, or a later one",
-                                         kResultsSchema, version ? *version : json::Value("missing"), kUnnamedVersion,
-                                         kResultsVersion));
+    return makeError(path, llvm::formatv("its version of {0} is {1}; this program reads version {2}, and documents "
+                                         "without the member 'schema' as version {3}: use the cs336-bench that wrote "
+                                         "the file, or measure again",
+                                         kResultsSchema, version ? *version : json::Value("missing"), kResultsVersion,
+                                         kUnnamedVersion));
   return kResultsVersion;
 }
 
