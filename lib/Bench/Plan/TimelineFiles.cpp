@@ -23,7 +23,7 @@ namespace path = llvm::sys::path;
 TimelineFiles::TimelineFiles(cl::OptionCategory &category, cl::SubCommand &subcommand)
     : timeline("timeline", cl::desc("File for the memory over time, by command and kind: .csv or .json"),
                cl::value_desc("file"), cl::cat(category), cl::sub(subcommand)),
-      snapshot("snapshot", cl::desc("File for a memory snapshot (.pickle), which pytorch.org/memory_viz opens"),
+      snapshot("snapshot", cl::desc("File for a memory snapshot, .pickle or .pkl, which pytorch.org/memory_viz opens"),
                cl::value_desc("file"), cl::cat(category), cl::sub(subcommand)) {}
 
 static absl::Status checkFile(llvm::StringRef flag, llvm::StringRef file, size_t numSteps) {
@@ -41,6 +41,10 @@ absl::Status TimelineFiles::check(size_t numSteps) const {
   if (!timeline.empty() && !isCSV(timeline) && path::extension(timeline) != ".json")
     return absl::InvalidArgumentError(
         absl::StrCat("--timeline is '", timeline.getValue(), "', must end with .csv or .json"));
+  llvm::StringRef suffix = path::extension(snapshot);
+  if (!snapshot.empty() && suffix != ".pickle" && suffix != ".pkl")
+    return absl::InvalidArgumentError(
+        absl::StrCat("--snapshot is '", snapshot.getValue(), "', must end with .pickle or .pkl"));
   if (absl::Status status = checkFile("--timeline", timeline, numSteps); !status.ok())
     return status;
   return checkFile("--snapshot", snapshot, numSteps);

@@ -26,7 +26,8 @@ public:
 
   bool areGiven() const { return !timeline.empty() || !snapshot.empty(); }
   /// Checks the flags, before anything is planned. Returns INVALID_ARGUMENT for a timeline that is neither CSV nor
-  /// JSON, and for files if the number of steps is not 1. Returns NOT_FOUND if the folder of a file does not exist.
+  /// JSON, for a snapshot that is not a pickle by its name, and for files if the number of steps is not 1. Returns
+  /// NOT_FOUND if the folder of a file does not exist.
   absl::Status check(size_t numSteps) const;
   /// Returns the flags and their files, for CompileFlags::checkOutputs.
   std::vector<OutputPath> getPaths() const { return {{"--timeline", timeline}, {"--snapshot", snapshot}}; }
