@@ -13,6 +13,7 @@
 #include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
+#include "cs336/Driver/Flags/GivenFlags.h"
 #include "cs336/Driver/Run/TraceFile.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
 
@@ -93,6 +94,12 @@ absl::Status ModelCommand::checkFlags() const {
     return status;
   if (absl::Status status = noGraph.check(device); !status.ok())
     return status;
+  if (device.kind != runtime::DeviceKind::kCuda)
+    if (absl::Status status =
+            refuseFlag(memoryTables, "only a GPU counts the memory in use; pass --device cuda, or use "
+                                     "cs336-bench plan, which shows the planned memory");
+        !status.ok())
+      return status;
   if (noGraph && (profile.isProfiled() || timeline.areGiven()))
     return absl::InvalidArgumentError("--no-graph conflicts with --profile, --trace, --timeline and --snapshot, which "
                                       "time the graphs that a step runs as otherwise: leave out one of them");
