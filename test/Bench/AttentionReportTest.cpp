@@ -48,6 +48,20 @@ TEST(AttentionReportTest, TheWidestDefaultTableFits) {
   EXPECT_LE(getWidestLine(print(makeAttentionReport(rows, {}), Format::Table)), 120);
 }
 
+TEST(AttentionReportTest, AUtilizationAboveOneIsNotPrinted) {
+  std::vector<AttentionRow> rows = {makeRow({1, 1, 64, 64, false, ComputeType::FP32}, Fusion::All)};
+  AttentionMeasurement &measurement = rows.front().measurement;
+  measurement.forward = measurement.loss = {{4, 4, 4}, {4, 4, 4}};
+  measurement.both = {{104, 104, 104}, {104, 104, 104}};
+  double forward = rows.front().attention.getForwardFlops() / 4e-3;
+  EXPECT_DOUBLE_EQ(getHighestRate(rows.front()), forward);
+  rows.front().peakRate = 0.9 * forward;
+  llvm::json::Value report = llvm::cantFail(llvm::json::parse(print(makeAttentionReport(rows, {}), Format::JSON)));
+  const llvm::json::Object &row = *report.getAsObject()->getArray("results")->front().getAsObject();
+  EXPECT_EQ(*row.get("forward_mfu"), llvm::json::Value(nullptr));
+  EXPECT_LT(row.getNumber("backward_mfu").value_or(1), 1);
+}
+
 TEST(AttentionReportTest, RatiosCompareTimesByOneClock) {
   std::vector<AttentionRow> rows = {makeRow({1, 1, 64, 64, false, ComputeType::FP32}, Fusion::All)};
   AttentionMeasurement &measurement = rows.front().measurement;

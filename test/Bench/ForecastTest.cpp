@@ -85,6 +85,18 @@ TEST(ForecastTest, TheFirstLineHasCellsMemoryAndTime) {
   EXPECT_EQ(Forecast::fromJSON("[1"), std::nullopt);
 }
 
+TEST(PeakRateTest, RepeatedMeasurementsKeepTheHighestRate) {
+  PeakRates rates({}, "cpu", /*numThreads=*/1, /*seed=*/0);
+  absl::StatusOr<double> first = rates.get(BuildType::F32, ComputeType::FP32);
+  ASSERT_TRUE(first.ok()) << first.status();
+  // A rate that was not exceeded is not measured again.
+  EXPECT_EQ(*rates.getAbove(BuildType::F32, ComputeType::FP32, 0.5 * *first), *first);
+  double highest = *rates.getAbove(BuildType::F32, ComputeType::FP32, 1e3 * *first);
+  EXPECT_GE(highest, *first);
+  EXPECT_EQ(*rates.get(BuildType::F32, ComputeType::FP32), highest);
+  EXPECT_FALSE(PeakRates({}, "cuda:99", 1, 0).getAbove(BuildType::F32, ComputeType::FP32, 1).ok());
+}
+
 TEST(ForecastTest, LittleWorkIsNotMeasured) {
   // A device that does not exist cannot be measured.
   PeakRates rates({}, "cuda:99", /*numThreads=*/1, /*seed=*/0);

@@ -186,6 +186,20 @@ TEST(ModelReportTest, TheWidestDefaultTableFits) {
     EXPECT_THAT(print(rows, Format::Table), HasSubstr(title));
 }
 
+TEST(ModelReportTest, AUtilizationAboveOneIsNotPrinted) {
+  ModelRow row = makeRow(measureCPU());
+  double rate = getFlopsPerSecond(row);
+  auto getMFU = [&](double peakRate) {
+    row.peakRate = peakRate;
+    json::Value document = llvm::cantFail(json::parse(print({row}, Format::JSON)));
+    return *document.getAsObject()->getArray("results")->front().getAsObject()->get("mfu");
+  };
+  EXPECT_EQ(getMFU(rate), json::Value(1.0));
+  EXPECT_EQ(getMFU(4 * rate), json::Value(0.25));
+  EXPECT_EQ(getMFU(0.99 * rate), json::Value(nullptr));
+  EXPECT_THAT(print({row}, Format::Markdown), HasSubstr("above 1: faster than the GEMM to which MFU refers"));
+}
+
 TEST(ModelReportTest, NoiseHidesWhatItMakesAmbiguous) {
   std::vector<ModelRow> rows;
   for (Fusion fusion : {Fusion::None, Fusion::All})

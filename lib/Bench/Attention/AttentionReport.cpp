@@ -126,7 +126,16 @@ static double getTeraRate(double flops, double milliseconds) {
 
 /// Returns the share of a GEMM's rate that a pass of so many FLOPs reaches.
 static Cell makeMFU(const AttentionRow &row, double flops, double milliseconds) {
-  return row.peakRate ? Cell::number(getTeraRate(flops, milliseconds) * 1e12 / *row.peakRate, 3) : Cell::empty();
+  return makeUtilization(getTeraRate(flops, milliseconds) * 1e12, row.peakRate);
+}
+
+double cs336::bench::getHighestRate(const AttentionRow &row) {
+  double rate = 0;
+  if (std::optional<Ranged> forward = getForward(row.measurement))
+    rate = getTeraRate(row.attention.getForwardFlops(), forward->value) * 1e12;
+  if (std::optional<BackwardTimes> backward = getBackward(row.measurement); backward && backward->median.isClear())
+    rate = std::max(rate, getTeraRate(row.attention.getBackwardFlops(), backward->median.value) * 1e12);
+  return rate;
 }
 
 static void appendSettings(Columns &columns) {

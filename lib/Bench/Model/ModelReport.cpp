@@ -170,8 +170,7 @@ static Column<ModelRow> makeStatistic(std::string title, std::string key, double
 
 static double getSeconds(const ModelRow &row) { return computeStatistics(row.measurement.stepMilliseconds).mean / 1e3; }
 
-/// Returns FLOP/s in the mean time of a step.
-static double getRate(const ModelRow &row) {
+double cs336::bench::getFlopsPerSecond(const ModelRow &row) {
   return getModelFlops(row.description.transformer, row.description.mode) / getSeconds(row);
 }
 
@@ -332,10 +331,12 @@ static void appendRates(Columns &columns) {
     return static_cast<double>(config.batchSize) * static_cast<double>(config.contextLength) / getSeconds(row);
   }));
   columns.push_back(makeNumber(
-      "GFLOP/s", "gflops_per_second", 2, [](const ModelRow &row) { return getRate(row) / 1e9; }, Show::OnRequest));
-  columns.push_back(makeNumber("MFU", "mfu", 3, [](const ModelRow &row) {
-    return row.peakRate ? Number(getRate(row) / *row.peakRate) : Number();
-  }));
+      "GFLOP/s", "gflops_per_second", 2, [](const ModelRow &row) { return getFlopsPerSecond(row) / 1e9; },
+      Show::OnRequest));
+  columns.push_back({"MFU", "mfu", [](const ModelRow &row) {
+                       return row.measurement.status.ok() ? makeUtilization(getFlopsPerSecond(row), row.peakRate)
+                                                          : Cell::empty();
+                     }});
   columns.push_back(makeNumber(
       "peak (GFLOP/s)", "peak_gflops_per_second", 1,
       [](const ModelRow &row) { return row.peakRate ? Number(*row.peakRate / 1e9) : Number(); }, Show::OnRequest));

@@ -23,6 +23,15 @@ static std::string getFootnote() {
       kNoisy, Ranged::kLargestAmbiguity, Ranged::kFewestSamples);
 }
 
+Cell cs336::bench::makeUtilization(double rate, std::optional<double> peak) {
+  if (!peak)
+    return Cell::empty();
+  if (rate > *peak)
+    return Cell::note("above 1", "above 1: faster than the GEMM to which MFU refers, which other work has slowed down. "
+                                 "Measure on a machine without other work");
+  return Cell::number(rate / *peak, 3);
+}
+
 Cell cs336::bench::makeNoisy() { return Cell::note(kNoisy, getFootnote()); }
 
 Cell cs336::bench::makeRatio(std::optional<Ranged> ratio, int digits) {

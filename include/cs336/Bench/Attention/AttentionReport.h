@@ -26,6 +26,10 @@ struct AttentionRow {
   std::optional<double> peakRate = std::nullopt;
 };
 
+/// Returns the FLOP/s of the pass that reaches more: the forward pass, or the backward pass if its time is clear. 0 if
+/// neither was measured.
+double getHighestRate(const AttentionRow &row);
+
 /// "8 x 1024 x 64, causal, bf16, fusion flash"; with several heads "8 x 16 x 1024 x 64", with a score function
 /// ", window:64", with a tile ", tile 64x32".
 std::string describeAttention(const AttentionCase &attention, Fusion fusion, const PipelineVariant &pipeline,

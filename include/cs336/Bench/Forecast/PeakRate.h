@@ -34,6 +34,11 @@ public:
   /// device does not support such a GEMM.
   absl::StatusOr<double> get(BuildType type, ComputeType computeType);
 
+  /// Returns the same, but at least `reached` if possible: the FLOP/s that another program has reached. If the known
+  /// rate is lower, other work has slowed its measurement down. It is then measured up to two more times, and the
+  /// highest rate is kept.
+  absl::StatusOr<double> getAbove(BuildType type, ComputeType computeType, double reached);
+
   /// Returns the bytes per second that the negation of a large tensor reads and writes. The first call measures them:
   /// tensors double in size up to 2 GiB until one takes 1 ms on a GPU or 50 ms on a CPU, and the result is the fastest
   /// of five runs of the last size.

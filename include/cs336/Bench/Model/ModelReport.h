@@ -31,6 +31,9 @@ struct ModelRow {
   std::optional<Ceilings> ceilings = std::nullopt;
 };
 
+/// Returns FLOP/s in the mean time of a step. Requires a measured row.
+double getFlopsPerSecond(const ModelRow &row);
+
 /// Returns a warning if the device reports less memory than planned, or more than the plan and the known unplanned
 /// memory: the code of kernels, captured graphs and the granularity of allocations. Otherwise returns nullopt.
 std::optional<std::string> describeMemoryMismatch(const Measurement &measurement);

@@ -23,6 +23,11 @@ Cell makeRatio(std::optional<Ranged> ratio, int digits);
 /// Does the same for a difference of times, but keeps the value in JSON, which also contains the times of the steps.
 Cell makeDifference(std::optional<Ranged> difference, int digits);
 
+/// Returns a cell with the share `rate` of `peak`, the rate of a GEMM that was timed apart; empty without a peak. A
+/// share above 1 shows that other work has slowed the GEMM down: the cell is then "above 1" without a value, with a
+/// footnote.
+Cell makeUtilization(double rate, std::optional<double> peak);
+
 /// Returns the cell "noisy" of a number that is derived from a difference.
 Cell makeNoisy();
 
