@@ -95,7 +95,8 @@ class ProfileRow:
     seconds
         Time of all runs together.
     mean, median, minimum, maximum, deviation
-        Seconds of one run, and their sample standard deviation.
+        Seconds of one run, and their sample standard deviation. The median is an estimate, within 1/256, if a kernel of
+        one command of the entry (on the CPU: a command) ran more than 1024 times.
     """
 
     phase: str
@@ -416,7 +417,8 @@ class Session:
             generated kernel), "operation" ("layers.*.attn.q_proj"), "range" ("norm", "qkv", "scores", …),
             "range-kernel" ("norm: cast_add_mul_reduce_9f5c"), "layer" or "phase".
         trace
-            File to write every run to (.json), which ui.perfetto.dev opens.
+            File to write every run to (.json), which ui.perfetto.dev opens. It has the first 1,000,000 runs of kernels
+            or commands.
 
         Returns
         -------

@@ -138,7 +138,7 @@ void ProgramSession::joinSave(bool parametersOnly) const {
 }
 
 void ProgramSession::runSteps(const std::string &entry, const nb::dict &inputs, runtime::RunObserver *observer,
-                              int64_t steps) {
+                              int64_t steps, llvm::function_ref<absl::Status()> afterStep) {
   std::vector<std::string> names;
   std::vector<InputArray> arrays; // Keep the memory of the views alive.
   for (auto [name, array] : inputs) {
@@ -150,8 +150,11 @@ void ProgramSession::runSteps(const std::string &entry, const nb::dict &inputs, 
     tensors.push_back({names[i], viewOf(arrays[i], "input '" + names[i] + "'"), placementOf(arrays[i])});
   throwIfError(withoutGIL([&] {
     absl::Status status;
-    for (int64_t step = 0; step < steps && status.ok(); ++step)
+    for (int64_t step = 0; step < steps && status.ok(); ++step) {
       status = session->Run(entry, tensors, observer);
+      if (status.ok())
+        status = afterStep();
+    }
     return status;
   }));
 }
@@ -184,24 +187,27 @@ nb::list ProgramSession::profile(const std::string &entry, const nb::dict &input
   if (!profiler)
     throw std::runtime_error("this session does not time kernels on the GPU: create it with cs336.Session(…, "
                              "profile=True)");
-  throwIfError(withoutGIL([&] { return profiler->start(*session); }));
-  runSteps(entry, inputs, profiler->getObserver(), steps);
+  RankTrace kept{rank, runtime::ToString(session->device())};
+  RunProfiler::Consumer keep;
+  if (!trace.empty())
+    keep = [&](const runtime::Trace &part) { kept.add(part); };
+  throwIfError(withoutGIL([&] { return profiler->start(*session, keep); }));
+  runSteps(entry, inputs, profiler->getObserver(), steps, [&] { return profiler->collect(*session); });
   RunProfile profile = valueOrThrow(withoutGIL([&] { return profiler->stop(*session); }));
   if (!trace.empty()) {
-    std::string device = runtime::ToString(session->device());
-    absl::Status status = withoutGIL([&] { return writeTrace({{rank, device, profile.trace}}, trace); });
+    absl::Status status = withoutGIL([&] { return writeTrace(kept, trace); });
     if (!status.ok())
       throwFileStatus(status);
   }
   nb::list rows;
   for (const RunProfile::Row &row : profile.getRows(key)) {
-    const runtime::SpanSummary &times = row.times;
+    const DurationStatistics &times = row.times;
     nb::list seconds;
-    for (double nanoseconds :
-         {static_cast<double>(times.total), times.average, times.median, static_cast<double>(times.shortest),
-          static_cast<double>(times.longest), times.standard_deviation})
+    for (double nanoseconds : {static_cast<double>(times.getTotal()), times.getAverage(), times.getMedian(),
+                               static_cast<double>(times.getShortest()), static_cast<double>(times.getLongest()),
+                               times.getStandardDeviation()})
       seconds.append(nanoseconds * 1e-9);
-    rows.append(nb::make_tuple(row.phase, row.name, times.instances, *seconds));
+    rows.append(nb::make_tuple(row.phase, row.name, times.getInstances(), *seconds));
   }
   return rows;
 }

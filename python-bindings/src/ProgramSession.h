@@ -12,6 +12,7 @@
 
 #include "cs336/Driver/Run/RunProfile.h"
 #include "cs336/runtime/Session.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <nanobind/nanobind.h>
 
@@ -63,8 +64,9 @@ public:
   SharedArray shareOutput(nanobind::handle self, const std::string &entry, const std::string &name);
 
 private:
-  void runSteps(const std::string &entry, const nanobind::dict &inputs, runtime::RunObserver *observer,
-                int64_t steps = 1);
+  void runSteps(
+      const std::string &entry, const nanobind::dict &inputs, runtime::RunObserver *observer, int64_t steps = 1,
+      llvm::function_ref<absl::Status()> afterStep = [] { return absl::OkStatus(); });
 
   int rank;
   std::unique_ptr<RunProfiler> profiler; // From before the session until after it; null on a GPU unless asked for.

@@ -33,8 +33,7 @@ Trace TraceBuilder::Take() {
   Trace taken = std::move(trace_);
   std::stable_sort(taken.spans.begin(), taken.spans.end(),
                    [](const TraceSpan &a, const TraceSpan &b) { return a.start_ns < b.start_ns; });
-  trace_ = {taken.commands, {}, {}};
-  names_.clear();
+  trace_ = {taken.commands, taken.names, {}};
   return taken;
 }
 

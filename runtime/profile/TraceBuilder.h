@@ -26,8 +26,10 @@ public:
   /// Adds a span with that name; its `name` is set here.
   void AddSpan(absl::string_view name, TraceSpan span);
 
+  /// Returns the number of spans so far.
+  int64_t CountSpans() const { return static_cast<int64_t>(trace_.spans.size()); }
   /// Returns the trace so far, with its spans in order of starts, and begins a new one. The new trace has the same
-  /// commands at the same positions.
+  /// commands and names at the same positions.
   Trace Take();
 
 private:

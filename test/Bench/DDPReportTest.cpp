@@ -173,7 +173,8 @@ TEST(RankResultTest, FilesKeepEverything) {
   result.deviceMemoryBytes = int64_t{1} << 40;
   result.overlap = {.communication = 1, .compute = 2, .exposed = 3};
   result.profiledMilliseconds = {4};
-  runtime::Trace &trace = result.trace.emplace();
+  result.trace = RankTrace{.rank = 1, .device = "cuda:1", .omitted = 7};
+  runtime::Trace &trace = result.trace->trace;
   trace.names = {"all_reduce"};
   trace.commands.emplace_back().phase = "communication";
   trace.spans.push_back(
@@ -189,10 +190,13 @@ TEST(RankResultTest, FilesKeepEverything) {
   EXPECT_EQ(read->overlap, result.overlap);
   EXPECT_EQ(read->profiledMilliseconds, result.profiledMilliseconds);
   ASSERT_TRUE(read->trace);
-  EXPECT_EQ(read->trace->names, trace.names);
-  EXPECT_EQ(read->trace->commands.front().phase, "communication");
-  EXPECT_EQ(read->trace->spans.front().start_ns, 5);
-  EXPECT_EQ(read->trace->spans.front().graph_node, uint64_t{1} << 31);
+  EXPECT_EQ(read->trace->rank, 1);
+  EXPECT_EQ(read->trace->device, "cuda:1");
+  EXPECT_EQ(read->trace->omitted, 7);
+  EXPECT_EQ(read->trace->trace.names, trace.names);
+  EXPECT_EQ(read->trace->trace.commands.front().phase, "communication");
+  EXPECT_EQ(read->trace->trace.spans.front().start_ns, 5);
+  EXPECT_EQ(read->trace->trace.spans.front().graph_node, uint64_t{1} << 31);
 }
 
 TEST(RankResultTest, AMissingFileIsARankThatWasKilled) {

@@ -51,8 +51,28 @@ runtime::Trace makeTrace() {
   return trace;
 }
 
+/// Returns the timeline with the times of the entry in a trace.
+absl::StatusOr<MemoryTimeline> measure(const runtime::Trace &trace, const char *entry, std::string device = "") {
+  MeasuredTimes times(entry);
+  times.add(trace);
+  return times.apply(makeTimeline(), std::move(device));
+}
+
+TEST(MeasuredTimelineTest, PartsOfATraceAddUp) {
+  runtime::Trace trace = makeTrace(), part = trace;
+  MeasuredTimes times("train");
+  part.spans.assign(trace.spans.begin(), trace.spans.begin() + 5);
+  times.add(part);
+  part.spans.assign(trace.spans.begin() + 5, trace.spans.end());
+  times.add(part);
+  absl::StatusOr<MemoryTimeline> timeline = times.apply(makeTimeline(), "");
+  ASSERT_TRUE(timeline.ok()) << timeline.status();
+  EXPECT_DOUBLE_EQ(timeline->commands[0].end, 160e-9);
+  EXPECT_DOUBLE_EQ(timeline->commands[2].end, 500e-9);
+}
+
 TEST(MeasuredTimelineTest, TimesAreMeansFromTheStartOfEachStep) {
-  absl::StatusOr<MemoryTimeline> timeline = setMeasuredTimes(makeTimeline(), makeTrace(), "train", "Fake GPU");
+  absl::StatusOr<MemoryTimeline> timeline = measure(makeTrace(), "train", "Fake GPU");
   ASSERT_TRUE(timeline.ok()) << timeline.status();
   EXPECT_TRUE(timeline->isMeasured);
   EXPECT_EQ(timeline->device, "Fake GPU");
@@ -67,15 +87,14 @@ TEST(MeasuredTimelineTest, TimesAreMeansFromTheStartOfEachStep) {
 }
 
 TEST(MeasuredTimelineTest, OtherProgramsAreErrors) {
-  EXPECT_EQ(setMeasuredTimes(makeTimeline(), makeTrace(), "forward", "").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(measure(makeTrace(), "forward").status().code(), absl::StatusCode::kNotFound);
   runtime::Trace trace = makeTrace();
   trace.commands[2].name = "adamw";
-  EXPECT_THAT(std::string(setMeasuredTimes(makeTimeline(), trace, "train", "").status().message()),
+  EXPECT_THAT(std::string(measure(trace, "train").status().message()),
               HasSubstr("command 2 of entry 'train' ran as 'adamw', and is planned as 'softmax'"));
   trace = makeTrace();
   trace.commands[2].index = 3;
-  EXPECT_THAT(std::string(setMeasuredTimes(makeTimeline(), trace, "train", "").status().message()),
-              HasSubstr("is planned as 'none'"));
+  EXPECT_THAT(std::string(measure(trace, "train").status().message()), HasSubstr("is planned as 'none'"));
 }
 
 } // namespace

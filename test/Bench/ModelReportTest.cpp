@@ -291,10 +291,8 @@ TEST(ModelReportTest, EveryProfileHasATable) {
 }
 
 /// Two steps with a GEMM and a softmax in attention's forward pass, and an update.
-Measurement measureAttention() {
-  Measurement measurement = measureCPU();
-  measurement.profiledMilliseconds = {4, 4};
-  runtime::Trace &trace = measurement.profile.emplace().trace;
+runtime::Trace traceAttention() {
+  runtime::Trace trace;
   trace.names = {"gemm_scores", "softmax_12ab", "adamw_12ab"};
   trace.commands.resize(3);
   for (auto [index, source] : llvm::enumerate(std::array{"layers.0.attn.scores", "layers.0.attn.softmax", ""})) {
@@ -305,6 +303,13 @@ Measurement measureAttention() {
   for (int32_t index : {0, 1, 2, 0, 1, 2})
     trace.spans.push_back(
         {.duration_ns = (index + 1) * 1'000'000, .name = static_cast<uint32_t>(index), .command = index});
+  return trace;
+}
+
+Measurement measureAttention(const runtime::Trace &trace = traceAttention()) {
+  Measurement measurement = measureCPU();
+  measurement.profiledMilliseconds = {4, 4};
+  measurement.profile.emplace().add(trace);
   return measurement;
 }
 
@@ -362,12 +367,13 @@ TEST(ModelReportTest, JSONHasProfilesByEveryKey) {
 
 TEST(ModelReportTest, JSONHasTheRooflineWithItsCeilings) {
   std::vector<ModelRow> rows;
-  rows.push_back(makeRow(measureAttention()));
-  runtime::TracedCommand &gemm = rows.front().measurement.profile->trace.commands.front();
+  runtime::Trace trace = traceAttention();
+  runtime::TracedCommand &gemm = trace.commands.front();
   gemm.name = "gemm_scores";
   gemm.arithmetic = "bf16";
   gemm.flops = 1e9;
   gemm.bytes = 1e6;
+  rows.push_back(makeRow(measureAttention(trace)));
   rows.front().ceilings = Ceilings{.bytesPerSecond = 4e12, .flopsPerSecond = {{"bf16", 8e14}}};
   json::Value document = llvm::cantFail(json::parse(print(rows, Format::JSON)));
   const json::Object &result = *(*document.getAsObject()->getArray("results"))[0].getAsObject();

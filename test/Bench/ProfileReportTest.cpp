@@ -24,17 +24,24 @@ struct Kernel {
   int64_t start, duration;
 };
 
-RunProfile profileKernels(std::vector<Kernel> kernels) {
-  RunProfile profile;
+runtime::Trace traceKernels(std::vector<Kernel> kernels) {
+  runtime::Trace trace;
   for (const Kernel &kernel : kernels) {
-    auto name = static_cast<uint32_t>(llvm::find(profile.trace.names, kernel.name) - profile.trace.names.begin());
-    if (name == profile.trace.names.size())
-      profile.trace.names.push_back(kernel.name);
-    profile.trace.spans.push_back({.start_ns = kernel.start, .duration_ns = kernel.duration, .name = name});
+    auto name = static_cast<uint32_t>(llvm::find(trace.names, kernel.name) - trace.names.begin());
+    if (name == trace.names.size())
+      trace.names.push_back(kernel.name);
+    trace.spans.push_back({.start_ns = kernel.start, .duration_ns = kernel.duration, .name = name});
   }
-  profile.graphWork = summarizeGraphWork(profile.trace);
+  return trace;
+}
+
+RunProfile makeProfile(const runtime::Trace &trace) {
+  RunProfile profile;
+  profile.add(trace);
   return profile;
 }
+
+RunProfile profileKernels(std::vector<Kernel> kernels) { return makeProfile(traceKernels(std::move(kernels))); }
 
 std::string printProfile(const RunProfile &profile, size_t most = 100, std::vector<std::string> columns = {}) {
   Table table = makeProfileTable("profile", "all: " + describeTotal(profile), profile, ProfileKey::Kernel, most);
@@ -72,8 +79,7 @@ TEST(ProfileReportTest, AFewNamesAndTheSumOfAll) {
 }
 
 TEST(ProfileReportTest, KernelsOfRangesHaveTheColumnsOfNsys) {
-  RunProfile profile;
-  runtime::Trace &trace = profile.trace;
+  runtime::Trace trace;
   auto addCommand = [&](const char *source, const char *phase) {
     runtime::TracedCommand &command = trace.commands.emplace_back();
     command.source = source;
@@ -94,6 +100,7 @@ TEST(ProfileReportTest, KernelsOfRangesHaveTheColumnsOfNsys) {
   addSpan(30, 100, 1, 1);
   addSpan(130, 30, 2, 0);
   addSpan(200, 50, 3, 3);
+  RunProfile profile = makeProfile(trace);
   Table table = makeProfileTable("profile", "", profile, ProfileKey::RangeKernel);
   table.select({"nvtx_range", "style", "nvtx_instances", "instances", "total_ns", "avg_ns", "med_ns", "min_ns",
                 "max_ns", "stddev_ns", "name"});
@@ -108,20 +115,38 @@ TEST(ProfileReportTest, KernelsOfRangesHaveTheColumnsOfNsys) {
   EXPECT_EQ(profile.getRows(ProfileKey::RangeKernel)[2].name, "norm: norm_1f5c");
 }
 
+TEST(ProfileReportTest, EstimatedMediansAreMarked) {
+  auto appendRuns = [](size_t runs) {
+    Report report;
+    appendProfile(report, "profile", "", profileKernels(std::vector<Kernel>(runs, {"mul_c5", 0, 1000})), {},
+                  std::nullopt);
+    return report;
+  };
+  auto isMarked = [](const Report &report) {
+    return *(*report.tables[0].getObjects().begin()).getAsObject()->getBoolean("med_is_estimated");
+  };
+  Report exact = appendRuns(1024), estimated = appendRuns(1025);
+  EXPECT_FALSE(isMarked(exact));
+  EXPECT_THAT(exact.notes, Not(::testing::Contains(HasSubstr("medians"))));
+  EXPECT_TRUE(isMarked(estimated));
+  EXPECT_THAT(estimated.notes, ::testing::Contains("medians are estimates, within 0.4 %, where a kernel or command of "
+                                                   "the step ran more than 1024 times"));
+}
+
 TEST(ProfileReportTest, NothingRanIsATableToo) {
   EXPECT_THAT(printProfile(profileKernels({})),
               ::testing::StartsWith("all: 0.000 ms in 0 runs, of which GEMMs take 0.0 %\n\nTime (%)"));
 }
 
 TEST(ProfileReportTest, CommandsHaveTheirPhase) {
-  RunProfile profile = profileKernels({{"gemm_w2", 0, 3000}, {"mul_c5", 3000, 1000}});
-  profile.trace.commands.resize(2);
-  profile.trace.commands[0].phase = "forward";
-  profile.trace.commands[0].kind = "gemm";
-  profile.trace.commands[1].phase = "backward";
-  profile.trace.spans[0].command = 0;
-  profile.trace.spans[1].command = 1;
-  EXPECT_EQ(printProfile(profile), R"(all: 0.004 ms in 2 runs, of which GEMMs take 75.0 %
+  runtime::Trace trace = traceKernels({{"gemm_w2", 0, 3000}, {"mul_c5", 3000, 1000}});
+  trace.commands.resize(2);
+  trace.commands[0].phase = "forward";
+  trace.commands[0].kind = "gemm";
+  trace.commands[1].phase = "backward";
+  trace.spans[0].command = 0;
+  trace.spans[1].command = 1;
+  EXPECT_EQ(printProfile(makeProfile(trace)), R"(all: 0.004 ms in 2 runs, of which GEMMs take 75.0 %
 
 Time (%)  Total Time (ns)  Instances  Avg (ns)  Min (ns)  Max (ns)  Phase     Name
     75.0             3000          1    3000.0      3000      3000  forward   gemm_w2
@@ -130,9 +155,10 @@ Time (%)  Total Time (ns)  Instances  Avg (ns)  Min (ns)  Max (ns)  Phase     Na
 }
 
 TEST(ProfileReportTest, PagesHaveAllColumnsOfNsys) {
-  RunProfile profile = profileKernels({{"gemm_w2", 0, 3000}, {"gemm_w2", 3000, 1000}});
-  profile.trace.commands.emplace_back().phase = "forward";
-  profile.trace.spans[0].command = profile.trace.spans[1].command = 0;
+  runtime::Trace trace = traceKernels({{"gemm_w2", 0, 3000}, {"gemm_w2", 3000, 1000}});
+  trace.commands.emplace_back().phase = "forward";
+  trace.spans[0].command = trace.spans[1].command = 0;
+  RunProfile profile = makeProfile(trace);
   auto write = [&](ProfileKey key) {
     return print({{}, {makeProfileTable("profile", "", profile, key)}, {}}, Format::Markdown);
   };
@@ -147,18 +173,18 @@ TEST(ProfileReportTest, PagesHaveAllColumnsOfNsys) {
 TEST(ProfileReportTest, LongNamesFit) {
   std::string name = "void cutlass::Kernel2<cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_32x3_tn_align8, "
                      "cutlass::epilogue::thread::LinearCombination<float, 4>>";
-  RunProfile profile = profileKernels({{name.c_str(), 0, 1234567890123}});
-  EXPECT_LE(getWidestLine(printProfile(profile)), 120);
-  profile.trace.commands.emplace_back().phase = "communication";
-  profile.trace.spans[0].command = 0;
-  EXPECT_LE(getWidestLine(printProfile(profile)), 120);
+  runtime::Trace trace = traceKernels({{name.c_str(), 0, 1234567890123}});
+  EXPECT_LE(getWidestLine(printProfile(makeProfile(trace))), 120);
+  trace.commands.emplace_back().phase = "communication";
+  trace.spans[0].command = 0;
+  EXPECT_LE(getWidestLine(printProfile(makeProfile(trace))), 120);
 }
 
 TEST(ProfileReportTest, FactsNameTheLongestKernels) {
-  RunProfile profile = profileKernels({{"gemm<64>", 0, 3000}, {"mul_c5", 3000, 1000}, {"gemm<64>", 4000, 500}});
-  profile.trace.commands.emplace_back().kind = "gemm";
-  profile.trace.spans[0].command = profile.trace.spans[2].command = 0;
-  ProfileFacts facts = computeProfileFacts(profile);
+  runtime::Trace trace = traceKernels({{"gemm<64>", 0, 3000}, {"mul_c5", 3000, 1000}, {"gemm<64>", 4000, 500}});
+  trace.commands.emplace_back().kind = "gemm";
+  trace.spans[0].command = trace.spans[2].command = 0;
+  ProfileFacts facts = computeProfileFacts(makeProfile(trace));
   EXPECT_DOUBLE_EQ(facts.gemmShare, 3500.0 / 4500);
   EXPECT_EQ(facts.longest->name, "gemm<64>");
   EXPECT_EQ(facts.longestOutsideGemms->name, "mul_c5");
@@ -169,14 +195,14 @@ TEST(ProfileReportTest, FactsNameTheLongestKernels) {
 }
 
 TEST(ProfileReportTest, PhasesHaveFactsOfTheirOwn) {
-  RunProfile profile = profileKernels({{"copy", 0, 50}, {"gemm<64>", 50, 3000}, {"mul_c5", 3050, 1000}});
-  profile.trace.commands.resize(2);
-  profile.trace.commands[0].kind = "gemm";
-  profile.trace.commands[0].phase = "forward";
-  profile.trace.commands[1].phase = "optimizer";
-  profile.trace.spans[1].command = 0;
-  profile.trace.spans[2].command = 1;
-  std::vector<PhaseFacts> phases = computePhaseFacts(profile); // The copy belongs to no command.
+  runtime::Trace trace = traceKernels({{"copy", 0, 50}, {"gemm<64>", 50, 3000}, {"mul_c5", 3050, 1000}});
+  trace.commands.resize(2);
+  trace.commands[0].kind = "gemm";
+  trace.commands[0].phase = "forward";
+  trace.commands[1].phase = "optimizer";
+  trace.spans[1].command = 0;
+  trace.spans[2].command = 1;
+  std::vector<PhaseFacts> phases = computePhaseFacts(makeProfile(trace)); // The copy belongs to no command.
   ASSERT_EQ(phases.size(), 2u);
   EXPECT_EQ(phases[0].phase, "forward");
   EXPECT_EQ(phases[0].nanoseconds, 3000);
@@ -188,8 +214,9 @@ TEST(ProfileReportTest, PhasesHaveFactsOfTheirOwn) {
 }
 
 /// The commands of unfused attention, the same once more in the backward pass, and another GEMM.
-RunProfile profileAttention() {
-  RunProfile profile;
+runtime::Trace traceAttention() {
+  runtime::Trace trace;
+  trace.names = {"kernel"};
   for (auto [phase, source, kind, duration] : {std::tuple("forward", "layers.0.attn.q_proj", "gemm", 7000),
                                                std::tuple("forward", "layers.0.attn.scores", "gemm", 300),
                                                std::tuple("forward", "layers.0.attn.scale", "launch", 40),
@@ -197,19 +224,17 @@ RunProfile profileAttention() {
                                                std::tuple("forward", "layers.0.attn.softmax", "launch", 150),
                                                std::tuple("forward", "layers.0.attn.values", "gemm", 200),
                                                std::tuple("backward", "layers.0.attn.softmax", "launch", 9000)}) {
-    profile.trace.spans.push_back(
-        {.duration_ns = duration, .command = static_cast<int32_t>(profile.trace.commands.size())});
-    runtime::TracedCommand &command = profile.trace.commands.emplace_back();
+    trace.spans.push_back({.duration_ns = duration, .command = static_cast<int32_t>(trace.commands.size())});
+    runtime::TracedCommand &command = trace.commands.emplace_back();
     command.phase = phase;
     command.source = source;
     command.kind = kind;
   }
-  return profile;
+  return trace;
 }
 
 TEST(AttentionTimesTest, PartsOfTheForwardPass) {
-  RunProfile profile = profileAttention();
-  AttentionTimes times = computeAttentionTimes(profile);
+  AttentionTimes times = computeAttentionTimes(makeProfile(traceAttention()));
   EXPECT_EQ(times.scores, 340);
   EXPECT_EQ(times.mask, 20);
   EXPECT_EQ(times.softmax, 150);
@@ -221,12 +246,12 @@ TEST(AttentionTimesTest, PartsOfTheForwardPass) {
 }
 
 TEST(AttentionTimesTest, OneKernelHasNoRatio) {
-  RunProfile profile = profileAttention();
-  for (runtime::TracedCommand &command : profile.trace.commands) {
+  runtime::Trace trace = traceAttention();
+  for (runtime::TracedCommand &command : trace.commands) {
     command.kind = "launch";
     command.name = "attention_12ab";
   }
-  AttentionTimes times = computeAttentionTimes(profile);
+  AttentionTimes times = computeAttentionTimes(makeProfile(trace));
   EXPECT_EQ(times.fused, 7710);
   EXPECT_EQ(times.getTotal(), 7710);
   EXPECT_EQ(times.getSoftmaxOverMatmuls(), std::nullopt);
@@ -273,7 +298,7 @@ runtime::Trace makeTwoCommands() {
 
 TEST(RooflineTest, RatesCountTheWorkOfACommandOncePerRun) {
   Ceilings ceilings{/*bytesPerSecond=*/1e12, {{"bf16", 8e11}}};
-  std::vector<RooflineRow> rows = computeRoofline(makeTwoCommands(), ceilings);
+  std::vector<RooflineRow> rows = computeRoofline(makeProfile(makeTwoCommands()), ceilings);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].command, "gemm_w2"); // 24 - 10 microseconds are lost, and 10 - 4.
   EXPECT_EQ(rows[0].runs, 2);
@@ -289,7 +314,8 @@ TEST(RooflineTest, RatesCountTheWorkOfACommandOncePerRun) {
 
 TEST(RooflineTest, TheTableShowsRatesAndSharesOfTheBound) {
   Ceilings ceilings{/*bytesPerSecond=*/1e12, {{"bf16", 8e11}}};
-  std::string text = print({{}, {makeRooflineTable("roofline", makeTwoCommands(), ceilings, 10)}, {}}, Format::Table);
+  std::string text =
+      print({{}, {makeRooflineTable("roofline", makeProfile(makeTwoCommands()), ceilings, 10)}, {}}, Format::Table);
   EXPECT_THAT(text, HasSubstr("a large copy (1000 GB/s) and of large GEMMs (bf16 0.8 TFLOP/s)"));
   EXPECT_THAT(text, ::testing::ContainsRegex("0.014 +0.024 +2 +0.1 +0.333 +bf16 +41.7 +forward +gemm_w2"));
   EXPECT_THAT(text, ::testing::ContainsRegex("0.006 +0.010 +2 +400.0 +0.000 +memory +40.0 +forward +cast_7f3a"));

@@ -12,6 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <malloc.h>
+
 namespace cs336 {
 namespace {
 
@@ -53,7 +55,21 @@ TEST(RunProfileTest, NodesThatOverlapLeaveNothingIdle) {
 class NoKernels : public runtime::KernelProfiler {
 public:
   absl::Status Start() override { return absl::OkStatus(); }
+  int64_t CountSpans() const override { return 0; }
+  absl::StatusOr<runtime::Trace> Take() override { return runtime::Trace(); }
   absl::StatusOr<runtime::Trace> Stop() override { return runtime::Trace(); }
+};
+
+/// Delivers a kernel with each call, and counts as many as make a part.
+class ManyKernels : public runtime::KernelProfiler {
+public:
+  absl::Status Start() override { return absl::OkStatus(); }
+  int64_t CountSpans() const override { return RunProfiler::kPartSpans - (++calls % 2); }
+  absl::StatusOr<runtime::Trace> Take() override { return makeTrace({{"mul_c522", 10, 5, 7}}); }
+  absl::StatusOr<runtime::Trace> Stop() override { return Take(); }
+
+private:
+  mutable int calls = 0;
 };
 
 class RunProfilerTest : public runtime::testing::CudaSessionFixture {};
@@ -77,6 +93,22 @@ TEST_F(RunProfilerTest, OnlyProfiledRunsBeginBehindAGate) {
   }
 }
 
+TEST_F(RunProfilerTest, ManySpansAreCollectedInParts) {
+  std::unique_ptr<RunProfiler> profiler = RunProfiler::create(std::make_unique<ManyKernels>());
+  auto session = Create(runtime::testing::OtherLibrary());
+  ASSERT_TRUE(session.ok()) << session.status();
+  int parts = 0;
+  ASSERT_TRUE(profiler->start(**session, [&](const runtime::Trace &) { ++parts; }).ok());
+  for (int run = 0; run < 4; ++run)
+    EXPECT_TRUE(profiler->collect(**session).ok()); // Every second time there are enough spans.
+  absl::StatusOr<RunProfile> profile = profiler->stop(**session);
+  ASSERT_TRUE(profile.ok()) << profile.status();
+  EXPECT_EQ(parts, 3);
+  EXPECT_EQ(profile->getInstances(), 3);
+  EXPECT_EQ(profile->graphWork->nodes, 3);
+  EXPECT_EQ(profile->graphWork->rangeNanoseconds, 15);
+}
+
 TEST_F(RunProfilerTest, RunsAfterAFailedProfileHaveNoGate) {
   std::unique_ptr<RunProfiler> profiler = RunProfiler::create(std::make_unique<NoKernels>());
   auto session = Create(runtime::testing::OtherLibrary());
@@ -90,8 +122,7 @@ TEST_F(RunProfilerTest, RunsAfterAFailedProfileHaveNoGate) {
 }
 
 TEST(RunProfileTest, RowsAreByKeyAndPhase) {
-  RunProfile profile;
-  runtime::Trace &trace = profile.trace;
+  runtime::Trace trace;
   auto addCommand = [&](const char *name, const char *source, const char *phase, const char *kind) {
     runtime::TracedCommand &command = trace.commands.emplace_back();
     command.name = name;
@@ -104,11 +135,13 @@ TEST(RunProfileTest, RowsAreByKeyAndPhase) {
   addCommand("cast_add_5e0f", "layers.1.ln1", "forward", "launch");
   trace.names = {"cublas<64>", "cast_add_5e0f", "[CUDA memset]"};
   trace.spans = {{0, 10, 0, 0}, {10, 30, 0, 1}, {40, 5, 1, 2}, {50, 2, 2, runtime::TraceSpan::kNoCommand}};
+  RunProfile profile;
+  profile.add(trace);
 
   auto print = [&](ProfileKey key) {
     std::vector<std::string> lines;
     for (const RunProfile::Row &row : profile.getRows(key))
-      lines.push_back(row.phase + "/" + row.name + "=" + std::to_string(row.times.total));
+      lines.push_back(row.phase + "/" + row.name + "=" + std::to_string(row.times.getTotal()));
     return lines;
   };
   using ::testing::ElementsAre;
@@ -124,6 +157,36 @@ TEST(RunProfileTest, RowsAreByKeyAndPhase) {
                                                     "/inputs and outputs=2"));
   EXPECT_THAT(print(ProfileKey::Phase),
               ElementsAre("backward/backward=30", "forward/forward=15", "/inputs and outputs=2"));
+}
+
+TEST(RunProfileTest, AMillionSpansTakeBoundedMemory) {
+  runtime::Trace step;
+  for (const char *source : {"layers.0.ln1", "layers.0.attn.q_proj", "layers.1.ln1", "lm_head"}) {
+    runtime::TracedCommand &command = step.commands.emplace_back();
+    command.source = command.name = source;
+    command.phase = "forward";
+    step.names.push_back(source);
+  }
+  auto makePart = [&](int64_t firstStep, int64_t steps) {
+    runtime::Trace part = step;
+    for (int64_t i = 4 * firstStep; i != 4 * (firstStep + steps); ++i)
+      part.spans.push_back({.start_ns = 100 * i,
+                            .duration_ns = 1 + i % 50,
+                            .name = static_cast<uint32_t>(i % 4),
+                            .command = static_cast<int32_t>(i % 4)});
+    return part;
+  };
+  constexpr int64_t kParts = 10, kSteps = 25'000;
+  size_t before = mallinfo2().uordblks;
+  RunProfile profile;
+  for (int64_t part = 0; part != kParts; ++part)
+    profile.add(makePart(part * kSteps, kSteps));
+  EXPECT_LT(mallinfo2().uordblks - before, size_t(1) << 16); // 64 KiB.
+  EXPECT_EQ(profile.getInstances(), 1'000'000);
+  EXPECT_EQ(profile.getNanoseconds(), 25'500'000);
+  EXPECT_TRUE(profile.hasEstimatedMedians());
+  EXPECT_EQ(profile.getRangeInstances(":forward/norm"), 500'000); // Twice per step, also at the borders of parts.
+  EXPECT_EQ(profile.getRows(ProfileKey::Phase).front().times.getMedian(), 25.5);
 }
 
 TEST(RunProfileTest, RangesFollowTheImportersNames) {

@@ -207,6 +207,22 @@ private:
   uint64_t position = 0;
 };
 
+TEST(TraceFileTest, LaterSpansAreLeftOutAndCounted) {
+  RankTrace rank{0, "cpu"};
+  runtime::Trace part = makeCpuTrace();
+  part.spans.resize(RankTrace::kMostSpans - 2, part.spans.front());
+  rank.add(part);
+  EXPECT_EQ(describeOmission(rank), "");
+  part.spans.resize(6);
+  rank.add(part);
+  rank.add(part);
+  EXPECT_EQ(rank.trace.spans.size(), RankTrace::kMostSpans);
+  EXPECT_EQ(rank.omitted, 10);
+  EXPECT_EQ(describeOmission(rank), "the first 1000000 of 1000010 events");
+  rank.trace.spans.resize(1);
+  EXPECT_EQ(getEvents(rank, "M", {"args"})[0], R"({"name":"rank 0: cpu, the first 1 of 11 events"})");
+}
+
 TEST(TraceFileTest, AMillionSpansAreWrittenAsTheyCome) {
   constexpr int64_t kSpans = 1'000'000, kMostMiB = 150;
   RankTrace rank{0, "cpu", makeCpuTrace()};
@@ -219,7 +235,11 @@ TEST(TraceFileTest, AMillionSpansAreWrittenAsTheyCome) {
   }
   int64_t before = getPeakMiB();
   CountingStream stream;
-  printTrace({rank}, stream);
+  std::vector<double> fractions;
+  printTrace({rank}, stream, [&](double fraction) { fractions.push_back(fraction); });
+  EXPECT_EQ(fractions.size(), 100u);
+  EXPECT_TRUE(llvm::is_sorted(fractions));
+  EXPECT_EQ(fractions.back(), 1);
   EXPECT_GT(stream.tell(), 100 * kSpans);
   EXPECT_LT(getPeakMiB() - before, kMostMiB);
 }

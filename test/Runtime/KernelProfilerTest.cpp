@@ -116,6 +116,24 @@ TEST(KernelProfilerTest, KernelsOutsideOfAProfileAreNotTimed) {
   }
 }
 
+TEST(KernelProfilerTest, PartsOfAProfileHaveTheSameCommandsAndNames) {
+  auto profiler = KernelProfiler::Create(kFake);
+  ASSERT_TRUE(profiler.ok()) << profiler.status();
+  ASSERT_TRUE((*profiler)->Start().ok());
+  FakeCuptiKernel("first", 10, 20, 7);
+  auto part = (*profiler)->Take();
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_THAT(Names(*part), ElementsAre("first"));
+  EXPECT_EQ(FakeCuptiEnabledKinds(), 4); // The profile goes on.
+  EXPECT_EQ((*profiler)->CountSpans(), 0);
+  FakeCuptiKernel("second", 30, 40, 7);
+  FakeCuptiKernel("first", 50, 60, 7);
+  auto rest = (*profiler)->Stop();
+  ASSERT_TRUE(rest.ok()) << rest.status();
+  EXPECT_THAT(Names(*rest), ElementsAre("second", "first"));
+  EXPECT_THAT(rest->names, ElementsAre("first", "second"));
+}
+
 TEST(KernelProfilerTest, AProfilerThatCannotBeSwitchedOnAgainFails) {
   auto profiler = KernelProfiler::Create(kFake);
   ASSERT_TRUE(profiler.ok()) << profiler.status();

@@ -133,7 +133,10 @@ absl::Status RankRun::runSteps() {
   if (profiler) {
     if (RunObserver *observer = profiler->getObserver())
       observers.add(*observer);
-    if (absl::Status status = profiler->start(*session); !status.ok())
+    RunProfiler::Consumer keep;
+    if (!flags.profile.getTracePath().path.empty())
+      keep = [this](const Trace &part) { trace.add(part); };
+    if (absl::Status status = profiler->start(*session, keep); !status.ok())
       return status;
   }
   if (!flags.dumpValues.empty()) {
@@ -167,6 +170,8 @@ absl::Status RankRun::runEachStep(RunObserver *observer) {
     stepTime += absl::FromChrono(std::chrono::steady_clock::now() - begin);
     if (status.ok())
       status = printOutputs(step);
+    if (status.ok() && profiler)
+      status = profiler->collect(*session);
     if (!status.ok())
       return status;
     os.flush();
@@ -180,10 +185,9 @@ absl::Status RankRun::printProfile(const absl::Status &status) {
   absl::StatusOr<RunProfile> profile = profiler->stop(*session);
   if (!profile.ok())
     return profile.status();
-  if (!status.ok() && profile->trace.spans.empty())
+  if (!status.ok() && profile->isEmpty())
     return absl::OkStatus();
-  if (!flags.profile.getTracePath().path.empty())
-    trace = RankTrace{rank, ToString(getDevice()), profile->trace};
+  hasTrace = !flags.profile.getTracePath().path.empty();
   bench::ProfileLayout layout = flags.profile.getLayout();
   if (layout.keys.empty())
     return absl::OkStatus();
@@ -191,7 +195,7 @@ absl::Status RankRun::printProfile(const absl::Status &status) {
   if (flags.profile.hasRoofline() && status.ok()) {
     auto measured = flags.compile.compile(flags.device, [&](const CompileOptions &options) {
       bench::PeakRates rates(options, ToString(flags.device), getNumThreads(), flags.seed);
-      return bench::measureCeilings(profile->trace, rates);
+      return bench::measureCeilings(*profile, rates);
     });
     if (!measured.ok())
       return absl::Status(measured.status().code(), absl::StrCat("--roofline: ", measured.status().message()));

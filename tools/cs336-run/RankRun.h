@@ -30,13 +30,13 @@ public:
   RankRun(const RunFlags &flags, std::shared_ptr<const runtime::Executable> executable, const format::EntryT &entry,
           std::shared_ptr<runtime::Communicator> communicator, llvm::raw_ostream &os)
       : flags(flags), executable(std::move(executable)), entry(entry), communicator(std::move(communicator)),
-        rank(this->communicator ? this->communicator->rank() : 0), os(os) {}
+        rank(this->communicator ? this->communicator->rank() : 0), os(os), trace{rank, ToString(getDevice())} {}
 
   /// Returns the first error.
   absl::Status run();
 
   /// Returns the trace of the run, if `--trace` asked for one: up to the error, if the run failed.
-  std::optional<RankTrace> takeTrace() { return std::move(trace); }
+  std::optional<RankTrace> takeTrace() { return hasTrace ? std::optional(std::move(trace)) : std::nullopt; }
 
 private:
   absl::Status load();
@@ -63,7 +63,8 @@ private:
   std::unique_ptr<RunProfiler> profiler; // Null without --profile.
   std::unique_ptr<runtime::Session> session;
   runtime::TensorMap inputs;
-  std::optional<RankTrace> trace;
+  RankTrace trace;
+  bool hasTrace = false;
   absl::Duration stepTime; // The time of all steps, by the host's clock.
 };
 

@@ -7,6 +7,7 @@
 
 #include "RankRun.h"
 #include "RunFlags.h"
+#include "cs336/Bench/Profile/TraceOutput.h"
 #include "cs336/Driver/Compile/Registration.h"
 #include "cs336/Driver/Flags/GivenFlags.h"
 #include "cs336/Driver/Run/Program.h"
@@ -103,7 +104,7 @@ static absl::Status runRanks(const RunFlags &flags, const std::shared_ptr<const 
   if (traces.empty())
     return first;
   llvm::sort(traces, [](const RankTrace &a, const RankTrace &b) { return a.rank < b.rank; });
-  first.Update(writeTrace(traces, flags.profile.getTracePath().path));
+  first.Update(bench::writeTraceFile(traces, flags.profile.getTracePath().path, "cs336-run"));
   return first;
 }
 
@@ -127,7 +128,7 @@ static absl::Status runRank(const RunFlags &flags, std::shared_ptr<const Executa
   absl::Status status = run.run();
   std::optional<RankTrace> trace = run.takeTrace();
   if (trace)
-    status.Update(writeTrace({*trace}, getPathOfRank(flags.profile.getTracePath().path, rank)));
+    status.Update(bench::writeTraceFile(*trace, getPathOfRank(flags.profile.getTracePath().path, rank), "cs336-run"));
   return status;
 }
 

@@ -187,11 +187,9 @@ DDPMeasurement DDPBenchmark::measure(const ModelDescription &description, const 
   if (!measurement.status.ok())
     return measurement;
   std::vector<RankResult> results;
-  for (auto [rank, result] : llvm::enumerate(read)) {
+  for (absl::StatusOr<RankResult> &result : read) {
     if (result->trace)
-      traces.push_back({static_cast<int>(rank),
-                        options.job.device == "cuda" ? absl::StrCat("cuda:", rank) : options.job.device,
-                        *std::move(result->trace)});
+      traces.push_back(*std::move(result->trace));
     results.push_back(*std::move(result));
   }
   mergeResults(results, measurement);

@@ -12,6 +12,7 @@
 #include "cs336/Bench/DDP/RankRun.h"
 #include "cs336/Bench/Model/TorchPeer.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
+#include "cs336/Bench/Profile/TraceOutput.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Driver/Flags/OutputFile.h"
@@ -279,7 +280,7 @@ absl::Status DDPCommand::writeTraceOf(const CellTrace &traced, llvm::StringRef l
     llvm::WithColor::warning(llvm::errs(), "cs336-bench")
         << "--trace: '" << trace << "' has the last cell that completed its steps, " << traced.cell << ", not " << last
         << "\n";
-  return writeTrace(traced.ranks, trace);
+  return writeTraceFile(traced.ranks, trace, "cs336-bench");
 }
 
 absl::Status DDPCommand::runAsRank() const {

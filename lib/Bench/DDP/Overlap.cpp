@@ -14,6 +14,13 @@
 using namespace cs336;
 using namespace cs336::bench;
 
+Overlap &Overlap::operator+=(const Overlap &other) {
+  communication += other.communication;
+  compute += other.compute;
+  exposed += other.exposed;
+  return *this;
+}
+
 namespace {
 /// The begin or the end of a span.
 struct Edge {

@@ -70,6 +70,21 @@ static bool fromJSON(const json::Value &value, Trace &trace, json::Path path) {
 
 } // namespace cs336::runtime
 
+namespace cs336 {
+
+static json::Value toJSON(const RankTrace &trace) {
+  return json::Object{
+      {"rank", trace.rank}, {"device", trace.device}, {"trace", trace.trace}, {"omitted", trace.omitted}};
+}
+
+static bool fromJSON(const json::Value &value, RankTrace &trace, json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("rank", trace.rank) && map.map("device", trace.device) && map.map("trace", trace.trace) &&
+         map.map("omitted", trace.omitted);
+}
+
+} // namespace cs336
+
 namespace cs336::bench {
 
 static json::Value toJSON(const Overlap &overlap) {

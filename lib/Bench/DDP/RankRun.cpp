@@ -136,17 +136,23 @@ absl::Status RankRun::measure(const std::shared_ptr<const runtime::Executable> &
 }
 
 absl::Status RankRun::profile(std::shared_ptr<const runtime::Executable> executable, const runtime::TensorMap &batch) {
+  Overlap overlap;
+  RankTrace trace{getRank(), options.device};
   ProfiledSteps steps{kEntry, static_cast<uint64_t>(job.seed), job.warmup, job.steps};
+  steps.consumer = [&](const runtime::Trace &part) {
+    overlap += computeOverlap(part);
+    if (job.trace)
+      trace.add(part);
+  };
   absl::StatusOr<StepProfile> profiled =
       profileSteps(std::move(executable), options, batch, steps, [&](int64_t) { wait(); });
   if (!profiled.ok())
     return profiled.status();
-  RunProfile &profile = profiled->profile;
-  result.overlap = computeOverlap(profile.trace);
+  result.overlap = overlap;
   result.profiledMilliseconds = profiled->profiled.getOwnTimes();
-  result.profileNote = profile.note;
+  result.profileNote = profiled->profile.note;
   if (job.trace)
-    result.trace = std::move(profile.trace);
+    result.trace = std::move(trace);
   return barrier;
 }
 

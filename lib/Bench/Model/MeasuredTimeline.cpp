@@ -48,38 +48,40 @@ static std::vector<Step> splitIntoSteps(const runtime::Trace &trace, llvm::Strin
   return steps;
 }
 
-static absl::Status checkCommands(const MemoryTimeline &timeline, const runtime::Trace &trace, llvm::StringRef entry) {
-  for (const runtime::TracedCommand &command : trace.commands) {
-    auto index = static_cast<size_t>(command.index);
-    if (command.entry == entry && (index >= timeline.commands.size() || timeline.commands[index].name != command.name))
-      return absl::InternalError(absl::StrCat(
-          "command ", command.index, " of entry '", command.entry, "' ran as '", command.name, "', and is planned as '",
-          index < timeline.commands.size() ? timeline.commands[index].name : "none", "'"));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<MemoryTimeline> cs336::bench::setMeasuredTimes(MemoryTimeline timeline, const runtime::Trace &trace,
-                                                              llvm::StringRef entry, std::string device) {
-  if (absl::Status status = checkCommands(timeline, trace, entry); !status.ok())
-    return status;
-  std::vector<Step> steps = splitIntoSteps(trace, entry);
-  if (steps.empty())
-    return absl::NotFoundError(absl::StrCat("the profile has no step of entry '", entry.str(), "'"));
-
-  // The sums over all steps, in nanoseconds from the start of each.
-  std::map<size_t, std::pair<double, double>> sums;
-  std::map<size_t, int64_t> counts;
-  for (const Step &step : steps) {
+void MeasuredTimes::add(const runtime::Trace &part) {
+  commands.clear();
+  for (const runtime::TracedCommand &command : part.commands)
+    if (command.entry == entry)
+      commands[command.index] = command.name;
+  for (const Step &step : splitIntoSteps(part, entry)) {
     int64_t begin = std::numeric_limits<int64_t>::max();
     for (const auto &[position, interval] : step)
       begin = std::min(begin, interval.start);
     for (const auto &[position, interval] : step) {
-      sums[position].first += static_cast<double>(interval.start - begin);
-      sums[position].second += static_cast<double>(interval.end - begin);
-      ++counts[position];
+      Sums &sum = sums[position];
+      sum.start += static_cast<double>(interval.start - begin);
+      sum.end += static_cast<double>(interval.end - begin);
+      ++sum.count;
     }
   }
+}
+
+absl::Status MeasuredTimes::check(const MemoryTimeline &timeline) const {
+  for (const auto &[index, name] : commands) {
+    bool isPlanned = static_cast<size_t>(index) < timeline.commands.size();
+    std::string planned = isPlanned ? timeline.commands[index].name : "none";
+    if (planned != name)
+      return absl::InternalError(absl::StrCat("command ", index, " of entry '", entry, "' ran as '", name,
+                                              "', and is planned as '", planned, "'"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<MemoryTimeline> MeasuredTimes::apply(MemoryTimeline timeline, std::string device) const {
+  if (absl::Status status = check(timeline); !status.ok())
+    return status;
+  if (sums.empty())
+    return absl::NotFoundError(absl::StrCat("the profile has no step of entry '", entry, "'"));
   double last = 0;
   for (auto [position, command] : llvm::enumerate(timeline.commands)) {
     auto found = sums.find(position);
@@ -87,9 +89,9 @@ absl::StatusOr<MemoryTimeline> cs336::bench::setMeasuredTimes(MemoryTimeline tim
       command.start = command.end = last;
       continue;
     }
-    double scale = 1e-9 / static_cast<double>(counts[position]);
-    command.start = found->second.first * scale;
-    command.end = found->second.second * scale;
+    double scale = 1e-9 / static_cast<double>(found->second.count);
+    command.start = found->second.start * scale;
+    command.end = found->second.end * scale;
     last = std::max(last, command.end);
   }
   timeline.device = std::move(device);

@@ -225,7 +225,15 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
   first.values = run.values;
   if (options.profile) {
     report("profiling", 1);
+    MeasuredTimes times(stringifyMode(description.mode).str());
+    RankTrace trace{0, options.device};
     ProfiledSteps steps{stringifyMode(description.mode).str(), options.seed, options.warmups.front(), options.steps};
+    steps.consumer = [&](const runtime::Trace &part) {
+      if (options.trace)
+        trace.add(part);
+      if (options.timeline)
+        times.add(part);
+    };
     absl::StatusOr<StepProfile> profiled =
         profileSteps(*executable, getSessionOptions(options), *batch, steps, [](int64_t) {});
     if (!profiled.ok())
@@ -233,13 +241,14 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
     first.profiledMilliseconds = profiled->profiled.getOwnTimes();
     first.unprofiledMilliseconds = profiled->unprofiled.getOwnTimes();
     first.profile = std::move(profiled->profile);
-  }
-  if (options.timeline) {
-    absl::StatusOr<MemoryTimeline> measured = setMeasuredTimes(std::move(timeline), first.profile->trace,
-                                                               stringifyMode(description.mode), options.deviceName);
-    if (!measured.ok())
-      return measured.status();
-    first.timeline = *std::move(measured);
+    if (options.trace)
+      first.trace = std::move(trace);
+    if (options.timeline) {
+      absl::StatusOr<MemoryTimeline> measured = times.apply(std::move(timeline), options.deviceName);
+      if (!measured.ok())
+        return measured.status();
+      first.timeline = *std::move(measured);
+    }
   }
   if (options.peer) {
     report("PyTorch", 1);

@@ -11,10 +11,10 @@
 #include "cs336/Bench/Command/CellNames.h"
 #include "cs336/Bench/Model/ModelForecast.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
+#include "cs336/Bench/Profile/TraceOutput.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Driver/Flags/GivenFlags.h"
-#include "cs336/Driver/Run/TraceFile.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
 
 #include "llvm/Support/WithColor.h"
@@ -200,7 +200,7 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
         ModelRow row{description, own.computeType, own.fusion, peak, std::move(measurement), pipeline, std::nullopt};
         if (row.measurement.profile && profile.hasRoofline()) {
           progress.update("rates of the device", 1);
-          absl::StatusOr<Ceilings> ceilings = measureCeilings(row.measurement.profile->trace, peaks);
+          absl::StatusOr<Ceilings> ceilings = measureCeilings(*row.measurement.profile, peaks);
           if (!ceilings.ok())
             return ceilings.status();
           row.ceilings = *std::move(ceilings);
@@ -218,9 +218,9 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
 
 absl::Status ModelCommand::writeTraceOf(llvm::ArrayRef<ModelRow> rows) const {
   llvm::StringRef path = profile.getTracePath().path;
-  if (path.empty() || rows.empty() || !rows.front().measurement.profile)
+  if (rows.empty() || !rows.front().measurement.trace)
     return absl::OkStatus();
-  return writeTrace({{0, runtime::ToString(device), rows.front().measurement.profile->trace}}, path);
+  return writeTraceFile(*rows.front().measurement.trace, path, "cs336-bench");
 }
 
 absl::Status ModelCommand::writeTimelineOf(llvm::ArrayRef<ModelRow> rows, json::Object context) const {
@@ -271,6 +271,7 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
   options.steps = steps;
   options.timeline = timeline.areGiven();
   options.profile = profile.isProfiled() || options.timeline;
+  options.trace = !profile.getTracePath().path.empty();
   json::Object described = describeDevice(device, numThreads);
   for (const char *name : {"processor", "gpu"})
     if (std::optional<llvm::StringRef> text = described.getString(name))

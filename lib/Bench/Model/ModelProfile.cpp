@@ -44,9 +44,15 @@ absl::StatusOr<StepProfile> cs336::bench::profileSteps(std::shared_ptr<const run
     status = (*profiler)->start(**session);
   run(1, observer); // CUPTI allocates its buffers in the first launch.
   if (status.ok())
-    status = (*profiler)->start(**session);
+    status = (*profiler)->start(**session, steps.consumer);
+  absl::Status collected;
+  auto collect = [&](int64_t step) {
+    collected.Update((*profiler)->collect(**session));
+    report(step);
+  };
   if (status.ok())
-    status = timeSteps(**session, steps.entry, arguments, steps.steps, report, result.profiled, observer);
+    status = timeSteps(**session, steps.entry, arguments, steps.steps, collect, result.profiled, observer);
+  status.Update(collected);
   if (!status.ok())
     return status;
   absl::StatusOr<RunProfile> profile = (*profiler)->stop(**session);

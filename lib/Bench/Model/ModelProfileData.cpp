@@ -31,11 +31,10 @@ static json::Object describe(const Ceilings &ceilings) {
 }
 
 /// Returns a column that is empty for rows whose rates were not compared with the device's.
-static Column<ModelRow> makeRooflineColumn(const char *name,
-                                           json::Value (*get)(const runtime::Trace &, const Ceilings &)) {
+static Column<ModelRow> makeRooflineColumn(const char *name, json::Value (*get)(const RunProfile &, const Ceilings &)) {
   auto extract = [get](const ModelRow &row) {
     const std::optional<RunProfile> &profile = row.measurement.profile;
-    return profile && row.ceilings ? Cell::data(get(profile->trace, *row.ceilings)) : Cell::empty();
+    return profile && row.ceilings ? Cell::data(get(*profile, *row.ceilings)) : Cell::empty();
   };
   return {name, name, extract, Show::Data};
 }
@@ -50,11 +49,11 @@ std::vector<Column<ModelRow>> cs336::bench::getProfileDataColumns() {
           makeProfileColumn("profile_range_kernels", ProfileKey::RangeKernel),
           makeProfileColumn("profile_layers", ProfileKey::Layer),
           makeRooflineColumn("profile_roofline",
-                             [](const runtime::Trace &trace, const Ceilings &ceilings) -> json::Value {
+                             [](const RunProfile &profile, const Ceilings &ceilings) -> json::Value {
                                constexpr size_t all = std::numeric_limits<size_t>::max();
-                               return makeRooflineTable("", trace, ceilings, all).getObjects();
+                               return makeRooflineTable("", profile, ceilings, all).getObjects();
                              }),
-          makeRooflineColumn("profile_ceilings", [](const runtime::Trace &, const Ceilings &ceilings) -> json::Value {
+          makeRooflineColumn("profile_ceilings", [](const RunProfile &, const Ceilings &ceilings) -> json::Value {
             return describe(ceilings);
           })};
 }

@@ -142,7 +142,7 @@ static std::optional<KernelTimes> getKernelTimes(const Measurement &measurement)
 static std::optional<double> getKernelSum(const Measurement &measurement) {
   if (std::optional<KernelTimes> times = getKernelTimes(measurement))
     return times->kernels;
-  if (!measurement.profile || measurement.profile->trace.spans.empty() || measurement.profiledMilliseconds.empty())
+  if (!measurement.profile || measurement.profile->isEmpty() || measurement.profiledMilliseconds.empty())
     return std::nullopt;
   int64_t nanoseconds = 0;
   for (const PhaseFacts &phase : computePhaseFacts(*measurement.profile))

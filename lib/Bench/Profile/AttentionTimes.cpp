@@ -20,8 +20,8 @@ std::optional<double> AttentionTimes::getSoftmaxOverMatmuls() const {
 
 AttentionTimes cs336::bench::computeAttentionTimes(const RunProfile &profile) {
   AttentionTimes times;
-  for (const runtime::TraceSpan &span : profile.trace.spans) {
-    const runtime::TracedCommand *command = profile.trace.FindCommand(span);
+  for (const RunProfile::Group &group : profile.getGroups()) {
+    const runtime::TracedCommand *command = profile.findCommand(group);
     if (!command || command->phase != "forward")
       continue;
     int64_t *part = llvm::StringSwitch<int64_t *>(getRange(*command))
@@ -33,9 +33,9 @@ AttentionTimes cs336::bench::computeAttentionTimes(const RunProfile &profile) {
                         .Default(nullptr);
     if (!part)
       continue;
-    *part += span.duration_ns;
+    *part += group.times.getTotal();
     if (command->kind == "gemm")
-      times.matmuls += span.duration_ns;
+      times.matmuls += group.times.getTotal();
   }
   return times;
 }

@@ -37,7 +37,9 @@ ProfileFlags::ProfileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
                cl::desc("With --profile: compare the rates of each command with those of a large GEMM and a large "
                         "copy, measured now; the command that loses the most time comes first"),
                cl::cat(category), cl::sub(subcommand)),
-      trace("trace", cl::desc("File for each run of a command or kernel (.json), which ui.perfetto.dev opens"),
+      trace("trace",
+            cl::desc("File for each run of a command or kernel (.json), which ui.perfetto.dev opens; the first 1000000 "
+                     "runs of each rank"),
             cl::value_desc("file"), cl::cat(category), cl::sub(subcommand)) {}
 
 ProfileLayout ProfileFlags::getLayout() const {

@@ -17,7 +17,6 @@
 using namespace cs336;
 using namespace cs336::bench;
 using runtime::TracedCommand;
-using runtime::TraceSpan;
 
 //===----------------------------------------------------------------------===//
 // Ceilings
@@ -39,13 +38,13 @@ static absl::StatusOr<double> getRate(llvm::StringRef arithmetic, PeakRates &rat
   return rates.get(BuildType::F32, type);
 }
 
-absl::StatusOr<Ceilings> cs336::bench::measureCeilings(const runtime::Trace &trace, PeakRates &rates) {
+absl::StatusOr<Ceilings> cs336::bench::measureCeilings(const RunProfile &profile, PeakRates &rates) {
   Ceilings ceilings;
   absl::StatusOr<double> bytes = rates.getBandwidth();
   if (!bytes.ok())
     return bytes.status();
   ceilings.bytesPerSecond = *bytes;
-  for (const TracedCommand &command : trace.commands) {
+  for (const TracedCommand &command : profile.getCommands()) {
     if (command.arithmetic.empty() || ceilings.flopsPerSecond.count(command.arithmetic))
       continue;
     absl::StatusOr<double> rate = getRate(command.arithmetic, rates);
@@ -75,17 +74,17 @@ struct CommandTime {
 };
 } // namespace
 
-std::vector<RooflineRow> cs336::bench::computeRoofline(const runtime::Trace &trace, const Ceilings &ceilings) {
-  std::vector<CommandTime> times(trace.commands.size());
-  for (const TraceSpan &span : trace.spans) {
-    if (span.command == TraceSpan::kNoCommand)
+std::vector<RooflineRow> cs336::bench::computeRoofline(const RunProfile &profile, const Ceilings &ceilings) {
+  std::vector<CommandTime> times(profile.getCommands().size());
+  for (const RunProfile::Group &group : profile.getGroups()) {
+    if (group.command == runtime::TraceSpan::kNoCommand)
       continue;
-    times[span.command].nanoseconds += span.duration_ns;
-    ++times[span.command].spans[span.graph_node];
+    times[group.command].nanoseconds += group.times.getTotal();
+    times[group.command].spans[group.graphNode] += group.times.getInstances();
   }
 
   std::map<std::tuple<std::string, std::string, std::string>, RooflineRow> rows;
-  for (auto [command, time] : llvm::zip(trace.commands, times)) {
+  for (auto [command, time] : llvm::zip(profile.getCommands(), times)) {
     auto runs = static_cast<double>(time.getRuns());
     if (runs == 0 || (command.flops == 0 && command.bytes == 0))
       continue;
@@ -125,7 +124,7 @@ static std::string describeCeilings(const Ceilings &ceilings) {
   return text + "); the most time above the bound comes first";
 }
 
-Table cs336::bench::makeRooflineTable(std::string name, const runtime::Trace &trace, const Ceilings &ceilings,
+Table cs336::bench::makeRooflineTable(std::string name, const RunProfile &profile, const Ceilings &ceilings,
                                       size_t numRows) {
   using Row = RooflineRow;
   auto makeNumber = [](std::string title, std::string key, int digits, double (*get)(const Row &)) {
@@ -142,6 +141,6 @@ Table cs336::bench::makeRooflineTable(std::string name, const runtime::Trace &tr
       makeNumber("of it (%)", "bound_percent", 1, [](const Row &row) { return 100 * row.leastSeconds / row.seconds; }),
       {"phase", "phase", [](const Row &row) { return Cell(row.phase); }},
       {"command", "command", [](const Row &row) { return Cell(row.command); }, Show::Text}};
-  std::vector<Row> rows = computeRoofline(trace, ceilings);
+  std::vector<Row> rows = computeRoofline(profile, ceilings);
   return {std::move(name), describeCeilings(ceilings), columns, llvm::ArrayRef(rows).take_front(numRows)};
 }

@@ -55,10 +55,16 @@ std::string cs336::getRange(const TracedCommand &command) {
   return llvm::is_contained(llvm::split(path, '.'), "ffn") ? "ffn" : mergeLayers(path);
 }
 
-std::string cs336::getProfileKey(ProfileKey key, const runtime::Trace &trace, const runtime::TraceSpan &span) {
+std::string cs336::getRangePath(const TracedCommand *command) {
+  if (!command)
+    return "";
+  std::string range = getRange(*command);
+  return ":" + command->phase + (range == command->phase ? "" : "/" + range);
+}
+
+std::string cs336::getProfileKey(ProfileKey key, const TracedCommand *command, StringRef kernel) {
   if (key == ProfileKey::Kernel)
-    return trace.names[span.name];
-  const TracedCommand *command = trace.FindCommand(span);
+    return kernel.str();
   if (!command)
     return "inputs and outputs";
   const std::string &source = command->source;
@@ -74,7 +80,7 @@ std::string cs336::getProfileKey(ProfileKey key, const runtime::Trace &trace, co
   case ProfileKey::Range:
     return getRange(*command);
   case ProfileKey::RangeKernel:
-    return getRange(*command) + ": " + trace.names[span.name];
+    return getRange(*command) + ": " + kernel.str();
   case ProfileKey::Layer:
     return source.empty() ? command->phase : getLayerOrPath(source).str();
   case ProfileKey::Phase:

@@ -10,10 +10,13 @@
 #include "cs336/runtime/CudaInfo.h"
 #include "cs336/runtime/TraceRecorder.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 #include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <utility>
 
 using namespace cs336;
 using llvm::StringRef;
@@ -25,15 +28,21 @@ public:
   explicit CommandProfiler(std::string note) : note(std::move(note)) {}
 
   runtime::RunObserver *getObserver() override { return &recorder; }
-  absl::Status start(runtime::Session &session) override {
+
+private:
+  RunProfile makeProfile() const override {
+    RunProfile profile;
+    profile.note = note;
+    return profile;
+  }
+  absl::Status begin(runtime::Session &session) override {
     recorder.Take();
     return absl::OkStatus();
   }
-  absl::StatusOr<RunProfile> stop(runtime::Session &session) override {
-    return RunProfile{recorder.Take(), std::nullopt, note};
-  }
+  int64_t countSpans() const override { return recorder.CountSpans(); }
+  absl::StatusOr<runtime::Trace> take(runtime::Session &session) override { return recorder.Take(); }
+  absl::StatusOr<runtime::Trace> end(runtime::Session &session) override { return recorder.Take(); }
 
-private:
   std::string note;
   runtime::TraceRecorder recorder;
 };
@@ -46,7 +55,14 @@ public:
 
   runtime::RunObserver *getObserver() override { return nullptr; }
 
-  absl::Status start(runtime::Session &session) override {
+private:
+  RunProfile makeProfile() const override {
+    RunProfile profile;
+    profile.graphWork.emplace();
+    return profile;
+  }
+
+  absl::Status begin(runtime::Session &session) override {
     if (absl::Status status = session.Synchronize(); !status.ok())
       return status;
     if (absl::Status status = profiler->Start(); !status.ok())
@@ -54,20 +70,23 @@ public:
     return session.GateRuns(enqueueLimit);
   }
 
-  absl::StatusOr<RunProfile> stop(runtime::Session &session) override {
+  int64_t countSpans() const override { return profiler->CountSpans(); }
+
+  absl::StatusOr<runtime::Trace> take(runtime::Session &session) override {
+    if (absl::Status status = session.Synchronize(); !status.ok())
+      return status;
+    return profiler->Take();
+  }
+
+  absl::StatusOr<runtime::Trace> end(runtime::Session &session) override {
     // Also if the runs have failed, because the caller may go on with the session.
     if (absl::Status status = session.GateRuns(absl::ZeroDuration()); !status.ok())
       return status;
     if (absl::Status status = session.Synchronize(); !status.ok())
       return status;
-    absl::StatusOr<runtime::Trace> trace = profiler->Stop();
-    if (!trace.ok())
-      return trace.status();
-    GraphWork work = summarizeGraphWork(*trace);
-    return RunProfile{*std::move(trace), work, ""};
+    return profiler->Stop();
   }
 
-private:
   /// The longest time that the GPU waits for the host in each run. A graph that the driver cannot queue as a whole is
   /// held back this long, and then runs as without a gate.
   static constexpr absl::Duration enqueueLimit = absl::Milliseconds(100);
@@ -77,7 +96,43 @@ private:
 
 } // namespace
 
+//===----------------------------------------------------------------------===//
+// RunProfiler
+//===----------------------------------------------------------------------===//
+
 RunProfiler::~RunProfiler() = default;
+
+absl::Status RunProfiler::start(runtime::Session &session, Consumer newConsumer) {
+  profile = makeProfile();
+  consumer = std::move(newConsumer);
+  return begin(session);
+}
+
+void RunProfiler::add(const runtime::Trace &part) {
+  profile.add(part);
+  if (consumer)
+    consumer(part);
+}
+
+absl::Status RunProfiler::collect(runtime::Session &session) {
+  if (countSpans() < kPartSpans)
+    return absl::OkStatus();
+  absl::StatusOr<runtime::Trace> part = take(session);
+  if (part.ok())
+    add(*part);
+  return part.status();
+}
+
+absl::StatusOr<RunProfile> RunProfiler::stop(runtime::Session &session) {
+  absl::StatusOr<runtime::Trace> part = end(session);
+  if (part.ok())
+    add(*part);
+  consumer = nullptr;
+  RunProfile complete = std::exchange(profile, {});
+  if (!part.ok())
+    return part.status();
+  return complete;
+}
 
 absl::StatusOr<std::unique_ptr<RunProfiler>> RunProfiler::create(runtime::DeviceId device) {
   if (device.kind != runtime::DeviceKind::kCuda)
@@ -99,25 +154,84 @@ std::unique_ptr<RunProfiler> RunProfiler::create(std::unique_ptr<runtime::Kernel
   return std::make_unique<GraphProfiler>(std::move(profiler));
 }
 
+//===----------------------------------------------------------------------===//
+// RunProfile
+//===----------------------------------------------------------------------===//
+
+void RunProfile::add(const runtime::Trace &part) {
+  commands = part.commands;
+  names = part.names;
+  for (size_t command = paths.size(); command < commands.size(); ++command)
+    paths.push_back(getRangePath(&commands[command]));
+  for (const runtime::TraceSpan &span : part.spans) {
+    auto [found, isNew] = positions.try_emplace({span.name, span.command, span.graph_node}, groups.size());
+    if (isNew)
+      groups.push_back({span.name, span.command, span.graph_node});
+    groups[found->second].times.add(span.duration_ns);
+    StringRef path = span.command == runtime::TraceSpan::kNoCommand ? StringRef() : paths[span.command];
+    if (path != lastPath) {
+      ++entered[path];
+      lastPath = path.str();
+    }
+  }
+  if (graphWork)
+    *graphWork += summarizeGraphWork(part);
+}
+
+const runtime::TracedCommand *RunProfile::findCommand(const Group &group) const {
+  return group.command == runtime::TraceSpan::kNoCommand ? nullptr : &commands[group.command];
+}
+
+int64_t RunProfile::getInstances() const {
+  int64_t instances = 0;
+  for (const Group &group : groups)
+    instances += group.times.getInstances();
+  return instances;
+}
+
+int64_t RunProfile::getNanoseconds() const {
+  int64_t nanoseconds = 0;
+  for (const Group &group : groups)
+    nanoseconds += group.times.getTotal();
+  return nanoseconds;
+}
+
+bool RunProfile::hasEstimatedMedians() const {
+  return llvm::any_of(groups, [](const Group &group) { return group.times.isMedianEstimated(); });
+}
+
 std::vector<RunProfile::Row> RunProfile::getRows(ProfileKey key) const {
-  constexpr char separator = '\n';
-  auto getPhaseAndName = [&](const runtime::TraceSpan &span) {
-    const runtime::TracedCommand *command = trace.FindCommand(span);
-    return (command ? command->phase : "") + separator + getProfileKey(key, trace, span);
-  };
-  llvm::StringMap<std::set<std::string>> commands;
-  if (key == ProfileKey::Kernel)
-    for (const runtime::TraceSpan &span : trace.spans)
-      if (const runtime::TracedCommand *command = trace.FindCommand(span))
-        commands[getPhaseAndName(span)].insert(command->name);
+  std::map<std::pair<std::string, std::string>, Row> byKey;
+  for (const Group &group : groups) {
+    const runtime::TracedCommand *command = findCommand(group);
+    std::string phase = command ? command->phase : "", name = getProfileKey(key, command, getName(group));
+    Row &row = byKey[{phase, name}];
+    row.phase = std::move(phase);
+    row.name = std::move(name);
+    row.times.add(group.times);
+    if (key == ProfileKey::Kernel && command)
+      row.commands.insert(command->name);
+  }
+  auto whole = static_cast<double>(getNanoseconds());
   std::vector<Row> rows;
-  for (runtime::SpanSummary &summary : runtime::SummarizeSpans(trace, getPhaseAndName)) {
-    auto [phase, name] = StringRef(summary.key).split(separator);
-    Row row{phase.str(), name.str(), {}, commands.lookup(summary.key)};
-    row.times = std::move(summary);
+  for (auto &[phaseAndName, row] : byKey) {
+    row.share = whole > 0 ? static_cast<double>(row.times.getTotal()) / whole : 0;
     rows.push_back(std::move(row));
   }
+  llvm::stable_sort(rows, [](const Row &a, const Row &b) { return a.times.getTotal() > b.times.getTotal(); });
   return rows;
+}
+
+//===----------------------------------------------------------------------===//
+// GraphWork
+//===----------------------------------------------------------------------===//
+
+GraphWork &GraphWork::operator+=(const GraphWork &other) {
+  nodes += other.nodes;
+  nanoseconds += other.nanoseconds;
+  idleNanoseconds += other.idleNanoseconds;
+  rangeNanoseconds += other.rangeNanoseconds;
+  return *this;
 }
 
 GraphWork cs336::summarizeGraphWork(const runtime::Trace &trace) {

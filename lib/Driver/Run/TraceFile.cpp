@@ -79,8 +79,10 @@ std::vector<int64_t> findSteps(const Trace &trace) {
 /// Prints the events of one rank.
 class RankPrinter {
 public:
-  RankPrinter(const RankTrace &rank, int64_t origin, uint64_t &numArrows, json::OStream &os)
-      : rank(rank), trace(rank.trace), origin(origin), numArrows(numArrows), os(os), steps(findSteps(trace)) {
+  RankPrinter(const RankTrace &rank, int64_t origin, uint64_t &numArrows, llvm::function_ref<void()> report,
+              json::OStream &os)
+      : rank(rank), trace(rank.trace), origin(origin), numArrows(numArrows), report(report), os(os),
+        steps(findSteps(trace)) {
     for (const TracedCommand &command : trace.commands)
       numProgramStreams = std::max(numProgramStreams, command.stream + 1);
   }
@@ -125,6 +127,7 @@ private:
   const Trace &trace;
   int64_t origin;
   uint64_t &numArrows;
+  llvm::function_ref<void()> report; // Called for each span.
   json::OStream &os;
   int64_t numProgramStreams = 1;
   std::vector<int64_t> steps;    // By span.
@@ -140,7 +143,9 @@ void RankPrinter::printNames() {
       os.attributeObject("args", [&] { os.attribute("name", name); });
     });
   };
-  printName("process_name", 0, llvm::formatv("rank {0}: {1}", rank.rank, rank.device).str());
+  std::string omission = describeOmission(rank);
+  printName("process_name", 0,
+            llvm::formatv("rank {0}: {1}{2}{3}", rank.rank, rank.device, omission.empty() ? "" : ", ", omission).str());
   printName("thread_name", getModelThread(0), "model");
   for (int64_t stream = 1; stream < numProgramStreams; ++stream)
     printName("thread_name", getModelThread(stream), llvm::formatv("model, stream {0}", stream).str());
@@ -163,7 +168,7 @@ void RankPrinter::findCommandTimes() {
 llvm::SmallVector<std::string> RankPrinter::getRanges(const TraceSpan &span, const TracedCommand &command,
                                                       int64_t step) const {
   llvm::SmallVector<std::string> ranges = {llvm::formatv("step {0}: {1}", step, command.entry)};
-  for (std::string name : {command.phase, getProfileKey(ProfileKey::Layer, trace, span),
+  for (std::string name : {command.phase, getProfileKey(ProfileKey::Layer, &command, trace.names[span.name]),
                            command.source.empty() ? command.name : command.source})
     if (name != ranges.back())
       ranges.push_back(std::move(name));
@@ -242,6 +247,7 @@ void RankPrinter::printCounter(const char *name, const char *unit, int64_t time,
 
 void RankPrinter::printSpans() {
   for (auto [span, place] : llvm::zip(trace.spans, places)) {
+    report();
     const TracedCommand *command = trace.FindCommand(span);
     os.object([&] {
       printHead("X", trace.names[span.name], getThread(span.stream));
@@ -262,26 +268,51 @@ void RankPrinter::printSpans() {
   }
 }
 
-void cs336::printTrace(llvm::ArrayRef<RankTrace> ranks, llvm::raw_ostream &stream) {
+void RankTrace::add(const Trace &part) {
+  trace.commands = part.commands;
+  trace.names = part.names;
+  size_t kept = std::min(part.spans.size(), kMostSpans - trace.spans.size());
+  llvm::append_range(trace.spans, llvm::ArrayRef(part.spans).take_front(kept));
+  omitted += static_cast<int64_t>(part.spans.size() - kept);
+}
+
+std::string cs336::describeOmission(const RankTrace &rank) {
+  if (rank.omitted == 0)
+    return "";
+  size_t spans = rank.trace.spans.size();
+  return llvm::formatv("the first {0} of {1} events", spans, spans + static_cast<size_t>(rank.omitted));
+}
+
+void cs336::printTrace(llvm::ArrayRef<RankTrace> ranks, llvm::raw_ostream &stream,
+                       llvm::function_ref<void(double)> report) {
   int64_t origin = std::numeric_limits<int64_t>::max();
   for (const RankTrace &rank : ranks)
     if (!rank.trace.spans.empty())
       origin = std::min(origin, rank.trace.spans.front().start_ns);
+  size_t numSpans = 0, numPrinted = 0;
+  for (const RankTrace &rank : ranks)
+    numSpans += rank.trace.spans.size();
+  auto reportSpan = [&] {
+    constexpr size_t kSpansPerReport = 10'000;
+    if (++numPrinted % kSpansPerReport == 0)
+      report(static_cast<double>(numPrinted) / static_cast<double>(numSpans));
+  };
   uint64_t numArrows = 0;
   json::OStream os(stream);
   os.object([&] {
     os.attribute("displayTimeUnit", "ns");
     os.attributeArray("traceEvents", [&] {
       for (const RankTrace &rank : ranks)
-        RankPrinter(rank, origin, numArrows, os).print();
+        RankPrinter(rank, origin, numArrows, reportSpan, os).print();
     });
   });
   stream << "\n";
 }
 
-absl::Status cs336::writeTrace(llvm::ArrayRef<RankTrace> ranks, llvm::StringRef path) {
+absl::Status cs336::writeTrace(llvm::ArrayRef<RankTrace> ranks, llvm::StringRef path,
+                               llvm::function_ref<void(double)> report) {
   llvm::Error error = writeOutput(path, [&](llvm::raw_ostream &stream) {
-    printTrace(ranks, stream);
+    printTrace(ranks, stream, report);
     return llvm::Error::success();
   });
   if (!error)

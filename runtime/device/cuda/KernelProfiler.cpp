@@ -97,6 +97,11 @@ public:
     return builder_.Take();
   }
 
+  int64_t CountSpans() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return builder_.CountSpans();
+  }
+
   /// Called while a graph is captured, and then once per node when it is
   /// instantiated, which makes nodes with other ids. Records name those.
   static void OnGraphNode(void *collector, int, uint32_t callback, const cupti::ResourceData *data) {
@@ -207,6 +212,19 @@ public:
     return Take().status();
   }
 
+  int64_t CountSpans() const override { return Collector::Get().CountSpans(); }
+
+  absl::StatusOr<Trace> Take() override {
+    CS336_RETURN_IF_ERROR(api_->ToStatus(api_->ActivityFlushAll(cupti::kFlushForced), "ActivityFlushAll"));
+    Trace trace = Collector::Get().Take();
+    size_t dropped = 0;
+    CS336_RETURN_IF_ERROR(
+        api_->ToStatus(api_->ActivityGetNumDroppedRecords(nullptr, 0, &dropped), "ActivityGetNumDroppedRecords"));
+    if (dropped != 0)
+      return absl::DataLossError(absl::StrCat("CUPTI dropped ", dropped, " records of kernels: profile fewer steps"));
+    return trace;
+  }
+
   absl::StatusOr<Trace> Stop() override {
     absl::StatusOr<Trace> trace = Take();
     SwitchOff();
@@ -230,17 +248,6 @@ private:
     is_on_ = false;
     for (cupti::ActivityKind kind : kKinds)
       api_->ActivityDisable(kind);
-  }
-
-  absl::StatusOr<Trace> Take() {
-    CS336_RETURN_IF_ERROR(api_->ToStatus(api_->ActivityFlushAll(cupti::kFlushForced), "ActivityFlushAll"));
-    Trace trace = Collector::Get().Take();
-    size_t dropped = 0;
-    CS336_RETURN_IF_ERROR(
-        api_->ToStatus(api_->ActivityGetNumDroppedRecords(nullptr, 0, &dropped), "ActivityGetNumDroppedRecords"));
-    if (dropped != 0)
-      return absl::DataLossError(absl::StrCat("CUPTI dropped ", dropped, " records of kernels: profile fewer steps"));
-    return trace;
   }
 
   std::shared_ptr<const CuptiApi> api_;

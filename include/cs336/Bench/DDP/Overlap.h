@@ -25,6 +25,8 @@ struct Overlap {
   int64_t exposed = 0;
 
   bool operator==(const Overlap &) const = default;
+  /// Adds the times of later spans.
+  Overlap &operator+=(const Overlap &other);
 };
 
 /// Computes the overlap over all streams of one rank. Spans that belong to no command, which feed inputs and read

@@ -9,7 +9,7 @@
 #define CS336_BENCH_DDP_RANKRESULT_H
 
 #include "cs336/Bench/DDP/Overlap.h"
-#include "cs336/runtime/Trace.h"
+#include "cs336/Driver/Run/TraceFile.h"
 #include "llvm/ADT/StringRef.h"
 
 #include "absl/status/statusor.h"
@@ -42,7 +42,7 @@ struct RankResult {
   /// The reason why a GPU's kernels could not be timed. Empty otherwise.
   std::string profileNote;
   /// The spans of the profiled steps, if they were requested.
-  std::optional<runtime::Trace> trace;
+  std::optional<RankTrace> trace;
 };
 
 absl::Status writeRankResult(const RankResult &result, llvm::StringRef path);

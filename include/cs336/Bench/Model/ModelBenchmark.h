@@ -13,6 +13,7 @@
 #include "cs336/Bench/Timeline/MemoryTimeline.h"
 #include "cs336/Driver/Compile/CompileModule.h"
 #include "cs336/Driver/Run/RunProfile.h"
+#include "cs336/Driver/Run/TraceFile.h"
 #include "cs336/Frontend/ModelDescription.h"
 
 #include "absl/status/statusor.h"
@@ -45,6 +46,8 @@ struct MeasureOptions {
   bool useGraphs = true;
   /// If true, the steps run twice more, without and under a profiler.
   bool profile = false;
+  /// If true, the spans of the profiled steps are kept.
+  bool trace = false;
   /// If true, the profile's times become those of the memory timeline.
   bool timeline = false;
   /// The compute type of the pipeline. The peer uses it too.
@@ -92,6 +95,7 @@ struct Measurement {
   std::vector<PeerMeasurement> peers;
   /// If requested, and only for the first number of warm-up steps.
   std::optional<RunProfile> profile;
+  std::optional<RankTrace> trace;
   /// The times of the profiled steps, as `deviceMilliseconds` on a GPU, and as `stepMilliseconds` on the CPU; and of
   /// steps of the same session while the profiler was off.
   std::vector<double> profiledMilliseconds, unprofiledMilliseconds;

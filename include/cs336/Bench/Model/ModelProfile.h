@@ -19,6 +19,8 @@ struct ProfiledSteps {
   uint64_t seed = 0;
   /// Steps before the timed ones; and the number of profiled steps, and of steps without the profiler before them.
   int64_t warmup = 0, steps = 0;
+  /// Receives the spans of the profiled steps, unless it is null.
+  RunProfiler::Consumer consumer = nullptr;
 };
 
 /// Profiled steps and their times.

@@ -15,7 +15,7 @@
 
 #include "cs336/Bench/Forecast/PeakRate.h"
 #include "cs336/Bench/Report/Table.h"
-#include "cs336/runtime/Trace.h"
+#include "cs336/Driver/Run/RunProfile.h"
 
 #include "absl/status/statusor.h"
 
@@ -32,9 +32,9 @@ struct Ceilings {
   std::map<std::string, double> flopsPerSecond;
 };
 
-/// Measures the ceilings of the arithmetic that the trace's commands use. Returns the error of the first measurement
+/// Measures the ceilings of the arithmetic that the profile's commands use. Returns the error of the first measurement
 /// that fails.
-absl::StatusOr<Ceilings> measureCeilings(const runtime::Trace &trace, PeakRates &rates);
+absl::StatusOr<Ceilings> measureCeilings(const RunProfile &profile, PeakRates &rates);
 
 /// All runs of the commands with one name, phase and arithmetic.
 struct RooflineRow {
@@ -48,10 +48,10 @@ struct RooflineRow {
 
 /// Returns one row per command, phase and arithmetic, in decreasing order of the time above the minimum. Commands
 /// without FLOPs and bytes have no row.
-std::vector<RooflineRow> computeRoofline(const runtime::Trace &trace, const Ceilings &ceilings);
+std::vector<RooflineRow> computeRoofline(const RunProfile &profile, const Ceilings &ceilings);
 
 /// Returns a table of at most `numRows` rows with the ceilings in its title.
-Table makeRooflineTable(std::string name, const runtime::Trace &trace, const Ceilings &ceilings, size_t numRows);
+Table makeRooflineTable(std::string name, const RunProfile &profile, const Ceilings &ceilings, size_t numRows);
 
 } // namespace cs336::bench
 

@@ -43,15 +43,18 @@ llvm::StringRef stringifyProfileKey(ProfileKey key);
 /// Returns the key of that name, or INVALID_ARGUMENT with the known names.
 absl::StatusOr<ProfileKey> parseProfileKey(llvm::StringRef name);
 
-/// Returns the name of the row that the span belongs to. A span that belongs to no command has the row "inputs and
-/// outputs", except for the key `Kernel`.
-std::string getProfileKey(ProfileKey key, const runtime::Trace &trace, const runtime::TraceSpan &span);
+/// Returns the name of the row that the spans of a kernel belong to. Spans without a command, for which `command` is
+/// null, have the row "inputs and outputs", except for the key `Kernel`.
+std::string getProfileKey(ProfileKey key, const runtime::TracedCommand *command, llvm::StringRef kernel);
 
 /// Returns the part of a step that a command belongs to: "optimizer" and "communication" by phase, and otherwise by the
 /// names that the importer gives to operations: "embedding", "norm", "qkv", "rope", "scores", "mask", "softmax",
 /// "values", "attention" (one kernel for the last four), "attention output", "ffn", "head", "loss", "residual".
 /// Commands with other names have their operation as a range: "layers.*.conv".
 std::string getRange(const runtime::TracedCommand &command);
+
+/// Returns the range with its phase as nsys prints a range of the default domain: ":forward/norm". Returns "" for null.
+std::string getRangePath(const runtime::TracedCommand *command);
 
 } // namespace cs336
 

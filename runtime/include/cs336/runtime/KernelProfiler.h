@@ -34,10 +34,15 @@ public:
 
   /// Switches the profiler on unless it is on, and discards the spans so far.
   virtual absl::Status Start() = 0;
-  /// Returns the spans since Start(), and switches the profiler off: until the next
-  /// Start(), kernels take as long as without a profiler. The caller must have
-  /// waited for its work with Session::Synchronize(). Returns DATA_LOSS if CUPTI
-  /// dropped records.
+  /// Returns the number of spans that CUPTI has delivered since Start() or Take().
+  virtual int64_t CountSpans() const = 0;
+  /// Returns the spans since Start() or the last Take(). The caller must have
+  /// waited for its work with Session::Synchronize(). Commands and names have the
+  /// same positions in all traces of a profiler. Returns DATA_LOSS if CUPTI dropped
+  /// records.
+  virtual absl::StatusOr<Trace> Take() = 0;
+  /// Returns what Take() returns, and switches the profiler off: until the next
+  /// Start(), kernels take as long as without a profiler.
   virtual absl::StatusOr<Trace> Stop() = 0;
 };
 

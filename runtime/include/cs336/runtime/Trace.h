@@ -10,9 +10,6 @@
 
 #include "cs336/runtime/CommandInfo.h"
 
-#include "absl/functional/function_ref.h"
-#include "absl/strings/string_view.h"
-
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -56,20 +53,6 @@ struct Trace {
   /// Returns the span's command, or null.
   const TracedCommand *FindCommand(const TraceSpan &span) const;
 };
-
-/// All spans with one key. Times are in nanoseconds.
-struct SpanSummary {
-  std::string key;
-  double share = 0; // The share of the total time of all spans.
-  int64_t total = 0;
-  int64_t instances = 0;
-  double average = 0, median = 0;
-  int64_t shortest = 0, longest = 0;
-  double standard_deviation = 0; // Sample standard deviation; 0 for a single span.
-};
-
-/// Returns one summary per key, sorted by decreasing total time.
-std::vector<SpanSummary> SummarizeSpans(const Trace &trace, absl::FunctionRef<std::string(const TraceSpan &)> get_key);
 
 } // namespace cs336::runtime
 

@@ -27,7 +27,9 @@ public:
   absl::Status OnCommandDone(const CommandInfo &command, absl::Duration elapsed,
                              absl::Span<const WrittenTensor> written) override;
 
-  /// Returns the trace since the last call.
+  /// Returns the number of spans since the last call of Take().
+  int64_t CountSpans() const;
+  /// Returns the trace since the last call. It has the commands and names of earlier traces at the same positions.
   Trace Take();
 
 private:
