@@ -1,4 +1,7 @@
-"""An interrupted `cs336-bench` prints its measurements, and its exit status names the signal."""
+"""An interrupted `cs336-bench` prints its measurements, and its exit status names the signal.
+
+So does a profiled run of `cs336-run`.
+"""
 
 from __future__ import annotations
 
@@ -164,6 +167,98 @@ def test_it_stops_between_steps(arguments: list[str]) -> None:
     assert process.returncode == 128 + signal.SIGINT
     assert json.loads(output)["results"] == []
     assert "1 of 1 cells are left out" in errors
+
+
+def read_terminal(terminal: int, text: bytes = b"") -> bool:
+    """Read until the text, or until all writers have closed the terminal."""
+    last = b""
+    while True:
+        try:
+            read = os.read(terminal, 4096)
+        except OSError:  # The end of a terminal.
+            return False
+        last = last[-len(text) :] + read
+        if not read or (text and text in last):
+            return bool(read)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_profiled_steps_are_reported(number: signal.Signals, tmp_path: Path) -> None:
+    """The stage of the progress, which only a terminal shows, tells when the profiled steps run."""
+    trace, output, steps = tmp_path / "trace.json", tmp_path / "steps.json", 20_000
+    terminal, writer = os.openpty()
+    flags = ["--profile", "--trace", str(trace), "--steps", str(steps), "--format", "json", "--output", str(output)]
+    command = ["cs336-bench", "model", *MODEL, *QUICK, *flags]
+    with subprocess.Popen(command, stderr=writer, env=os.environ, start_new_session=True) as process:
+        os.close(writer)
+        assert read_terminal(terminal, b": profiling")
+        process.send_signal(number)
+        assert not read_terminal(terminal)
+    os.close(terminal)
+    assert process.returncode == 128 + number
+    document = json.loads(output.read_text())
+    assert document["incomplete"] is True
+    (row,) = document["results"]
+    assert row["steps"] == steps and 0 < row["profiled_steps"] < steps
+    assert {times["instances"] for times in row["profile_commands"]} <= {
+        row["profiled_steps"] * runs for runs in range(1, 20)
+    }
+    names = [event["name"] for event in json.loads(trace.read_text())["traceEvents"]]
+    assert sum(name.startswith("step ") for name in names) == row["profiled_steps"]
+
+
+def test_a_signal_before_the_profile_leaves_no_trace(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    with bench("model", *MODEL, *QUICK, *FOREVER, "--profile", "--trace", str(trace)) as process:
+        wait_for(process, "[1/1]")
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT and not trace.exists()
+    assert f"warning: --trace: '{trace}' is not written, because no steps were profiled\n" in errors
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a program that trains."""
+    path = tmp_path_factory.mktemp("program") / "model.mlir"
+    command = ["cs336-translate", "--import-transformer", *MODEL, "--mode", "train", "-o", str(path)]
+    subprocess.run(command, check=True, env=os.environ)
+    return path
+
+
+@pytest.mark.parametrize("ranks", [[], ["--ranks", "2", "--distribute", "flat"]], ids=["one rank", "two ranks"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_reports_the_steps_until_the_signal(
+    program: Path, ranks: list[str], number: signal.Signals, tmp_path: Path
+) -> None:
+    trace, saved = tmp_path / "trace.json", tmp_path / "saved.npz"
+    flags = ["--random-inputs", "--profile", "--trace", str(trace), "--save-params", str(saved), *ranks, *FOREVER]
+    with started("cs336-run", str(program), *flags) as process:
+        if ranks:
+            time.sleep(4)  # Ranks of one process print at their end.
+        else:
+            while process.stdout.readline() != "step 5\n":
+                pass
+        process.send_signal(number)
+        output, errors = process.communicate(timeout=60)
+    assert process.returncode == 128 + number and not saved.exists()
+    assert "cs336-run: stops at the next safe place; another interruption ends it at once" in errors
+    assert "interrupted after " in errors.splitlines()[-1] and " of 1000000000 steps" in errors.splitlines()[-1]
+    assert output.count("until the interruption: ") == max(1, 2 * len(ranks) // 4) and "adamw_" in output
+    events = json.loads(trace.read_text())["traceEvents"]
+    names = [event["args"]["name"] for event in events if event["name"] == "process_name"]
+    assert [name[: len("rank 0: cpu")] for name in names] == ["rank 0: cpu", "rank 1: cpu"][: len(names)]
+    assert any(event["name"].startswith("step 2: train") for event in events)
+
+
+def test_a_run_without_a_profile_ends_at_once(program: Path) -> None:
+    with started("cs336-run", str(program), "--random-inputs", *FOREVER) as process:
+        while process.stdout.readline() != "step 5\n":
+            pass
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT
 
 
 def test_of_warm_ups_the_complete_ones_are_printed() -> None:

@@ -10,6 +10,7 @@
 #include "TensorSummary.h"
 #include "ValueDump.h"
 #include "cs336/Bench/Profile/ProfileReport.h"
+#include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Report/ReportWriter.h"
 #include "cs336/Driver/Run/InputTensors.h"
 #include "cs336/Driver/Run/ValueObserver.h"
@@ -165,6 +166,9 @@ absl::Status RankRun::runEachStep(RunObserver *observer) {
     if (absl::Status status = session->StartTools(); !status.ok())
       return status;
   for (int64_t step = 0; step < flags.steps; ++step) {
+    if (absl::Status status = bench::checkInterruption(); !status.ok())
+      return absl::Status(status.code(), absl::StrCat(std::string(status.message()), " after ", step, " of ",
+                                                      flags.steps.getValue(), " steps"));
     auto begin = std::chrono::steady_clock::now();
     absl::Status status = session->Run(entry.name, arguments, observer);
     stepTime += absl::FromChrono(std::chrono::steady_clock::now() - begin);
@@ -177,6 +181,13 @@ absl::Status RankRun::runEachStep(RunObserver *observer) {
     os.flush();
   }
   return flags.noGraph ? session->StopTools() : absl::OkStatus();
+}
+
+/// Returns the begin of the title of a profile's tables.
+static const char *getTitle(const absl::Status &status) {
+  if (status.ok())
+    return "all: ";
+  return bench::getInterruption() != 0 ? "until the interruption: " : "until the error: ";
 }
 
 absl::Status RankRun::printProfile(const absl::Status &status) {
@@ -202,7 +213,7 @@ absl::Status RankRun::printProfile(const absl::Status &status) {
     ceilings = *std::move(measured);
   }
   bench::Report report;
-  bench::appendProfile(report, "profile", status.ok() ? "all: " : "until the error: ", *profile, layout, ceilings);
+  bench::appendProfile(report, "profile", getTitle(status), *profile, layout, ceilings);
   // On a GPU, the host only enqueues the steps.
   if (profiler->getObserver())
     report.notes.push_back(bench::describeTimeOutside(*profile, absl::ToDoubleMilliseconds(stepTime)));

@@ -8,6 +8,7 @@
 #include "RankRun.h"
 #include "RunFlags.h"
 #include "cs336/Bench/Profile/TraceOutput.h"
+#include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Driver/Compile/Registration.h"
 #include "cs336/Driver/Flags/GivenFlags.h"
 #include "cs336/Driver/Run/Program.h"
@@ -108,15 +109,15 @@ static absl::Status runRanks(const RunFlags &flags, const std::shared_ptr<const 
   return first;
 }
 
-/// Runs this command again, as several processes. Sets `signal` if one ends them.
-static absl::Status launch(const RunFlags &flags, llvm::ArrayRef<char *> arguments, int &signal) {
+/// Runs this command again, as several processes.
+static absl::Status launch(const RunFlags &flags, llvm::ArrayRef<char *> arguments) {
   LaunchOptions options;
   options.command.push_back(llvm::sys::fs::getMainExecutable(arguments[0], reinterpret_cast<void *>(&runRanks)));
   for (const char *argument : arguments.drop_front())
     options.command.push_back(argument);
   options.ranks = flags.processes;
   options.timeout = absl::Seconds(flags.rankTimeout.getValue());
-  options.on_signal = [&](int number) { signal = number; };
+  options.on_signal = bench::setInterruption;
   return LaunchRanks(options);
 }
 
@@ -132,13 +133,13 @@ static absl::Status runRank(const RunFlags &flags, std::shared_ptr<const Executa
   return status;
 }
 
-static absl::Status run(RunFlags &flags, llvm::ArrayRef<char *> arguments, int &signal) {
+static absl::Status run(RunFlags &flags, llvm::ArrayRef<char *> arguments) {
   if (absl::Status status = flags.readPlace(); !status.ok())
     return status;
   if (absl::Status status = flags.check(); !status.ok())
     return status;
   if (flags.isLauncher())
-    return launch(flags, arguments, signal);
+    return launch(flags, arguments);
   // Joins the group before the program is compiled, so that a missing rank is reported in time.
   std::unique_ptr<Communicator> communicator;
   if (flags.place) {
@@ -158,6 +159,9 @@ static absl::Status run(RunFlags &flags, llvm::ArrayRef<char *> arguments, int &
   if (!found.ok())
     return found.status();
   const format::EntryT &entry = **found;
+  // A profile has the steps until a signal. Without one, a signal has nothing to leave behind.
+  if (flags.profile.isProfiled())
+    bench::catchInterruptions("cs336-run");
   bool areThreads = flags.ranks > 1 && !flags.place;
   absl::Status status =
       areThreads ? runRanks(flags, *executable, entry) : runRank(flags, *executable, entry, std::move(communicator));
@@ -175,14 +179,13 @@ static int runTool(int argc, char **argv) {
   RunFlags flags;
   hideOtherFlags({&flags.category, &flags.compileCategory});
   cl::ParseCommandLineOptions(argc, argv, kOverview);
-  int signal = 0;
-  absl::Status status = run(flags, llvm::ArrayRef(argv, argc), signal);
+  absl::Status status = run(flags, llvm::ArrayRef(argv, argc));
   if (status.ok())
     return 0;
   llvm::outs().flush();
   llvm::WithColor::error(llvm::errs(), "cs336-run") << std::string(status.message()) << "\n";
   // The exit code that shells report for a process ended by a signal.
-  return signal != 0 ? 128 + signal : 1;
+  return bench::getInterruption() != 0 ? 128 + bench::getInterruption() : 1;
 }
 
 int main(int argc, char **argv) {

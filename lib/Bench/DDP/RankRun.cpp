@@ -148,6 +148,8 @@ absl::Status RankRun::profile(std::shared_ptr<const runtime::Executable> executa
       profileSteps(std::move(executable), options, batch, steps, [&](int64_t) { wait(); });
   if (!profiled.ok())
     return profiled.status();
+  if (!profiled->status.ok())
+    return profiled->status;
   result.overlap = overlap;
   result.profiledMilliseconds = profiled->profiled.getOwnTimes();
   result.profileNote = profiled->profile.note;

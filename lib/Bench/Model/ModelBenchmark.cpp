@@ -224,7 +224,7 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
   Measurement &first = measurements.front();
   first.values = run.values;
   if (options.profile) {
-    report("profiling", 1);
+    report("loading, for the profile", 1);
     MeasuredTimes times(stringifyMode(description.mode).str());
     RankTrace trace{0, options.device};
     ProfiledSteps steps{stringifyMode(description.mode).str(), options.seed, options.warmups.front(), options.steps};
@@ -234,10 +234,16 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
       if (options.timeline)
         times.add(part);
     };
+    auto reportStep = [&, numReported = int64_t{0}](int64_t) mutable {
+      report(numReported++ < options.steps ? "timing, to compare with profiled steps" : "profiling", 1);
+    };
     absl::StatusOr<StepProfile> profiled =
-        profileSteps(*executable, getSessionOptions(options), *batch, steps, [](int64_t) {});
+        profileSteps(*executable, getSessionOptions(options), *batch, steps, reportStep);
     if (!profiled.ok())
       return profiled.status();
+    first.profileStatus = profiled->status;
+    if (profiled->profiled.host.empty())
+      return measurements;
     first.profiledMilliseconds = profiled->profiled.getOwnTimes();
     first.unprofiledMilliseconds = profiled->unprofiled.getOwnTimes();
     first.profile = std::move(profiled->profile);
@@ -250,7 +256,7 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
       first.timeline = *std::move(measured);
     }
   }
-  if (options.peer) {
+  if (options.peer && first.profileStatus.ok()) {
     report("PyTorch", 1);
     absl::StatusOr<std::vector<PeerMeasurement>> peers = options.peer->measure(description, options.computeType);
     if (!peers.ok())

@@ -198,7 +198,8 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
         if (std::optional<std::string> warning = describeMemoryMismatch(measurement))
           progress.warn(*warning);
         ModelRow row{description, own.computeType, own.fusion, peak, std::move(measurement), pipeline, std::nullopt};
-        if (row.measurement.profile && profile.hasRoofline()) {
+        interrupted.Update(row.measurement.profileStatus);
+        if (row.measurement.profile && profile.hasRoofline() && interrupted.ok()) {
           progress.update("rates of the device", 1);
           absl::StatusOr<Ceilings> ceilings = measureCeilings(*row.measurement.profile, peaks);
           if (!ceilings.ok())
@@ -232,7 +233,7 @@ absl::Status ModelCommand::writeTimelineOf(llvm::ArrayRef<ModelRow> rows, json::
 }
 
 void ModelCommand::warnOfMissingFiles(llvm::ArrayRef<ModelRow> rows) const {
-  if (rows.empty() || rows.front().measurement.profile)
+  if (!rows.empty() && rows.front().measurement.profile)
     return;
   std::vector<OutputPath> files = timeline.getPaths();
   files.push_back(profile.getTracePath());
@@ -317,6 +318,8 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
 
   json::Object context{
       {"benchmark", "model"}, {"command", commandLine}, {"device", std::move(described)}, {"seed", seed.getValue()}};
+  if (absl::IsCancelled(status))
+    context["incomplete"] = true;
   if (absl::Status written = output.write(makeModelReport(rows, context, perStep, profile.getLayout(), memoryTables));
       !written.ok())
     return written;
@@ -331,8 +334,11 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
                    << ", " << stringifyComputeType(row.computeType) << ", " << describeFusion(row.fusion, row.pipeline)
                    << ", " << stringifyMode(row.description.mode) << ": "
                    << std::string(row.measurement.status.message()) << "\n";
+  size_t numMeasurements = cells * options.warmups.size();
   if (!status.ok())
-    return describeEarlyEnd(status, rows.size(), cells * options.warmups.size(), "cells are left out");
+    return rows.size() == numMeasurements
+               ? status
+               : describeEarlyEnd(status, rows.size(), numMeasurements, "cells are left out");
   llvm::errs() << "next: --format json keeps every step's time; --warmup 0,1,2,5 shows what warming up does\n";
   if (options.peer && !options.peer->getFailure().ok())
     return makePeerMissing(options.peer->getFailure());

@@ -53,7 +53,10 @@ absl::StatusOr<StepProfile> cs336::bench::profileSteps(std::shared_ptr<const run
   if (status.ok())
     status = timeSteps(**session, steps.entry, arguments, steps.steps, collect, result.profiled, observer);
   status.Update(collected);
-  if (!status.ok())
+  if (absl::IsCancelled(status))
+    result.status = absl::CancelledError(absl::StrCat(
+        std::string(status.message()), " after ", result.profiled.host.size(), " of ", steps.steps, " profiled steps"));
+  else if (!status.ok())
     return status;
   absl::StatusOr<RunProfile> profile = (*profiler)->stop(**session);
   if (!profile.ok())

@@ -119,6 +119,12 @@ struct KernelTimes {
 };
 } // namespace
 
+/// Returns fewer steps than were timed if the profile was interrupted.
+static size_t getNumProfiledSteps(const Measurement &measurement) {
+  return measurement.profiledMilliseconds.empty() ? measurement.stepMilliseconds.size()
+                                                  : measurement.profiledMilliseconds.size();
+}
+
 /// Returns nullopt if the row has no profile of a GPU.
 static std::optional<KernelTimes> getKernelTimes(const Measurement &measurement) {
   if (measurement.deviceMilliseconds.empty() || !measurement.profile || !measurement.profile->graphWork)
@@ -126,7 +132,7 @@ static std::optional<KernelTimes> getKernelTimes(const Measurement &measurement)
   const GraphWork &work = *measurement.profile->graphWork;
   if (work.nodes == 0)
     return std::nullopt;
-  auto steps = static_cast<double>(measurement.deviceMilliseconds.size()), nodes = static_cast<double>(work.nodes);
+  auto steps = static_cast<double>(getNumProfiledSteps(measurement)), nodes = static_cast<double>(work.nodes);
   return KernelTimes{computeStatistics(measurement.deviceMilliseconds).median,
                      static_cast<double>(work.nanoseconds) * 1e-6 / steps,
                      nodes / steps,
@@ -302,6 +308,13 @@ static std::optional<std::string> describeRange(const Measurement &measurement) 
 
 /// Appends the numbers from profiles.
 static void appendProfileFacts(Columns &columns) {
+  columns.push_back({"profiled steps", "profiled_steps",
+                     [](const ModelRow &row) {
+                       return row.measurement.profile
+                                  ? Cell::integer(static_cast<int64_t>(getNumProfiledSteps(row.measurement)))
+                                  : Cell::empty();
+                     },
+                     Show::OnRequest, Role::Result}); // Follows from the flags, unless it was interrupted.
   using Longest = std::optional<ProfileFacts::Longest>;
   columns.push_back(makeNumber("GEMMs (%)", "gemm_percent", 1, [](const ModelRow &row) -> std::optional<double> {
     const std::optional<RunProfile> &profile = row.measurement.profile;
@@ -507,8 +520,7 @@ Report cs336::bench::makeModelReport(llvm::ArrayRef<ModelRow> rows, json::Object
     const std::optional<RunProfile> &profile = row.measurement.profile;
     if (!profile || layout.keys.empty())
       continue;
-    std::string title =
-        llvm::formatv("{0} steps of {1}: ", row.measurement.stepMilliseconds.size(), describeModel(row));
+    std::string title = llvm::formatv("{0} steps of {1}: ", getNumProfiledSteps(row.measurement), describeModel(row));
     appendProfile(report, isSingle ? "profile" : llvm::formatv("profile-{0}", index + 1).str(), title, *profile, layout,
                   row.ceilings);
     if (std::optional<std::string> range = describeRange(row.measurement))

@@ -16,16 +16,17 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstring>
 #include <ctime>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 using namespace cs336;
 using namespace cs336::bench;
 
-static constexpr llvm::StringLiteral kNotice =
-    "\ncs336-bench: stops at the next safe place; another interruption ends it at once\n";
+static constexpr llvm::StringLiteral kNotice = ": stops at the next safe place; another interruption ends it at once\n";
 static constexpr int64_t kSecond = 1'000'000'000;
 
 // A signal handler can only use globals. Any thread may run it.
@@ -34,7 +35,17 @@ static std::atomic<int> caughtSignal = 0;
 static std::atomic<int64_t> caughtAt = 0;
 /// A descriptor that becomes readable after a signal, so that waits for other files end too. `poll` ignores −1.
 static std::atomic<int> wakeUp = -1;
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free);
+static std::atomic<const char *> toolName = "";
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<int64_t>::is_always_lock_free &&
+              std::atomic<const char *>::is_always_lock_free);
+
+/// Prints that this program will stop. Calls only functions that a signal handler may call.
+static void printNotice() {
+  const char *tool = toolName;
+  auto makePart = [](const char *text, size_t size) { return iovec{const_cast<char *>(text), size}; };
+  std::array<iovec, 3> parts{makePart("\n", 1), makePart(tool, strlen(tool)), makePart(kNotice.data(), kNotice.size())};
+  (void)!writev(STDERR_FILENO, parts.data(), parts.size());
+}
 
 static void handleSignal(int signal) {
   int error = errno;
@@ -44,7 +55,7 @@ static void handleSignal(int signal) {
   if (caughtAt.compare_exchange_strong(before, now)) {
     caughtSignal = signal;
     (void)eventfd_write(wakeUp, 1);
-    (void)!write(STDERR_FILENO, kNotice.data(), kNotice.size());
+    printNotice();
   } else if (now - before > kSecond) {
     // LLVM's own handler would run the action that the signal had when the program started: it ignores SIGINT if a
     // shell started the program in the background.
@@ -55,7 +66,8 @@ static void handleSignal(int signal) {
   errno = error;
 }
 
-void bench::catchInterruptions() {
+void bench::catchInterruptions(llvm::StringLiteral tool) {
+  toolName = tool.data();
   wakeUp = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   struct sigaction action = {};
   action.sa_handler = handleSignal;

@@ -96,6 +96,9 @@ struct Measurement {
   /// If requested, and only for the first number of warm-up steps.
   std::optional<RunProfile> profile;
   std::optional<RankTrace> trace;
+  /// OK, or CANCELLED if this program was asked to stop while steps were profiled. The profile, the trace and the
+  /// timeline have the steps that ended before, and are absent if none did.
+  absl::Status profileStatus;
   /// The times of the profiled steps, as `deviceMilliseconds` on a GPU, and as `stepMilliseconds` on the CPU; and of
   /// steps of the same session while the profiler was off.
   std::vector<double> profiledMilliseconds, unprofiledMilliseconds;

@@ -25,6 +25,8 @@ struct ProfiledSteps {
 
 /// Profiled steps and their times.
 struct StepProfile {
+  /// OK, or CANCELLED if this program was asked to stop. The other members have the steps that ended before.
+  absl::Status status;
   RunProfile profile;
   /// The times under the profiler, and those of the same session while the profiler was off.
   StepTimes profiled, unprofiled;
