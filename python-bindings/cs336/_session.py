@@ -402,9 +402,8 @@ class Session:
         On a GPU, CUPTI reads the GPU's clock at the start and the end of each kernel, so the overhead of profiling is
         largest for steps with many short kernels. This method profiles every run and does not measure the overhead.
         `cs336-bench model --profile` measures and prints it, with its interval: the median time of profiled steps,
-        relative to the same number of steps of the same session with the profiler off. On the CPU, `cs336-run
-        --profile` prints an upper bound, the share of the steps' time that is outside of commands. docs/Debugging.md
-        describes both.
+        relative to the same number of steps of the same session with the profiler off. `cs336-run --profile` does the
+        same for its steps. docs/Debugging.md describes both.
 
         Parameters
         ----------

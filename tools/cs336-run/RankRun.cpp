@@ -9,6 +9,7 @@
 
 #include "TensorSummary.h"
 #include "ValueDump.h"
+#include "cs336/Bench/Profile/Overhead.h"
 #include "cs336/Bench/Profile/ProfileReport.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Report/ReportWriter.h"
@@ -28,6 +29,9 @@
 
 using namespace cs336;
 using namespace cs336::runtime;
+
+/// The most steps whose times show the overhead of profiling.
+static constexpr int64_t kMostCompared = 1000;
 
 std::vector<std::string> RankRun::getInputPaths() const {
   std::vector<std::string> paths;
@@ -150,8 +154,8 @@ absl::Status RankRun::runSteps() {
     observers.add(nanCheck);
 
   absl::Status status = runEachStep(observers.empty() ? nullptr : &observers);
-  if (absl::Status printed = printProfile(status); status.ok())
-    status = printed;
+  if (absl::Status kept = keepProfile(status); status.ok())
+    status = kept;
   if (!status.ok())
     return status;
   if (dump && dump->getNumPrinted() == 0)
@@ -169,9 +173,16 @@ absl::Status RankRun::runEachStep(RunObserver *observer) {
     if (absl::Status status = bench::checkInterruption(); !status.ok())
       return absl::Status(status.code(), absl::StrCat(std::string(status.message()), " after ", step, " of ",
                                                       flags.steps.getValue(), " steps"));
+    bench::StepTimes times;
     auto begin = std::chrono::steady_clock::now();
-    absl::Status status = session->Run(entry.name, arguments, observer);
+    absl::Status status = profiler ? bench::timeSteps(
+                                         *session, entry.name, arguments, 1, [](int64_t) {}, times, observer)
+                                   : session->Run(entry.name, arguments, observer);
     stepTime += absl::FromChrono(std::chrono::steady_clock::now() - begin);
+    if (status.ok() && profiler && step < kMostCompared) {
+      llvm::append_range(profiledTimes.host, times.host);
+      llvm::append_range(profiledTimes.device, times.device);
+    }
     if (status.ok())
       status = printOutputs(step);
     if (status.ok() && profiler)
@@ -190,20 +201,49 @@ static const char *getTitle(const absl::Status &status) {
   return bench::getInterruption() != 0 ? "until the interruption: " : "until the error: ";
 }
 
-absl::Status RankRun::printProfile(const absl::Status &status) {
+absl::Status RankRun::keepProfile(const absl::Status &status) {
   if (!profiler)
     return absl::OkStatus();
-  absl::StatusOr<RunProfile> profile = profiler->stop(*session);
-  if (!profile.ok())
-    return profile.status();
-  if (!status.ok() && profile->isEmpty())
+  absl::StatusOr<RunProfile> stopped = profiler->stop(*session);
+  if (!stopped.ok())
+    return stopped.status();
+  if (!status.ok() && stopped->isEmpty())
     return absl::OkStatus();
   hasTrace = !flags.profile.getTracePath().path.empty();
+  profile = *std::move(stopped);
+  profileStatus = status;
+  return absl::OkStatus();
+}
+
+std::string RankRun::describeProfilingOverhead() {
+  const char *notMeasured = "overhead of profiling: not measured, ";
+  if (!profileStatus.ok())
+    return absl::StrCat(notMeasured, "since the steps did not end");
+  if (flags.checkNaN || !flags.dumpValues.empty())
+    return absl::StrCat(notMeasured, "since --check-nan and --dump-values also take time in the profiled steps");
+  if (flags.steps == 1)
+    return absl::StrCat(notMeasured, "since the first step is slower than others: pass --steps 10");
+  bench::StepTimes unprofiled;
+  absl::Status status = bench::timeSteps(
+      *session, entry.name, asArguments(inputs), std::min(flags.steps.getValue(), kMostCompared), [](int64_t) {},
+      unprofiled);
+  if (!status.ok())
+    return absl::StrCat(notMeasured, std::string(status.message()));
+  // The first step of each kind is slower than the others.
+  llvm::ArrayRef<double> with = profiledTimes.getOwnTimes(), without = unprofiled.getOwnTimes();
+  if (std::optional<std::string> warning = bench::findOverheadWarning(with.drop_front(), without.drop_front()))
+    llvm::WithColor::warning(llvm::errs(), "cs336-run") << *warning << "\n";
+  return bench::describeOverhead(with.drop_front(), without.drop_front());
+}
+
+absl::Status RankRun::printProfile() {
+  if (!profile)
+    return absl::OkStatus();
   bench::ProfileLayout layout = flags.profile.getLayout();
   if (layout.keys.empty())
     return absl::OkStatus();
   std::optional<bench::Ceilings> ceilings;
-  if (flags.profile.hasRoofline() && status.ok()) {
+  if (flags.profile.hasRoofline() && profileStatus.ok()) {
     auto measured = flags.compile.compile(flags.device, [&](const CompileOptions &options) {
       bench::PeakRates rates(options, ToString(flags.device), getNumThreads(), flags.seed);
       return bench::measureCeilings(*profile, rates);
@@ -213,14 +253,13 @@ absl::Status RankRun::printProfile(const absl::Status &status) {
     ceilings = *std::move(measured);
   }
   bench::Report report;
-  bench::appendProfile(report, "profile", getTitle(status), *profile, layout, ceilings);
+  bench::appendProfile(report, "profile", getTitle(profileStatus), *profile, layout, ceilings);
   // On a GPU, the host only enqueues the steps.
   if (profiler->getObserver())
     report.notes.push_back(bench::describeTimeOutside(*profile, absl::ToDoubleMilliseconds(stepTime)));
-  report.notes.push_back(
-      "overhead of profiling: not measured, since every step is profiled; cs336-bench model --profile measures it");
+  report.notes.push_back(describeProfilingOverhead());
   bench::ReportWriter::create(bench::Format::Table)->write(report, os);
-  return absl::OkStatus();
+  return bench::checkInterruption();
 }
 
 absl::Status RankRun::save() {
@@ -253,8 +292,11 @@ absl::Status RankRun::save() {
 }
 
 absl::Status RankRun::run() {
+  absl::Status status;
   for (absl::Status (RankRun::*step)() : {&RankRun::load, &RankRun::runSteps, &RankRun::save})
-    if (absl::Status status = (this->*step)(); !status.ok())
-      return status;
-  return absl::OkStatus();
+    if (status = (this->*step)(); !status.ok())
+      break;
+  if (absl::Status printed = printProfile(); status.ok())
+    status = printed;
+  return status;
 }

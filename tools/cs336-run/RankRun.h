@@ -9,6 +9,7 @@
 #define CS336_TOOLS_CS336_RUN_RANKRUN_H
 
 #include "RunFlags.h"
+#include "cs336/Bench/Timing/StepTimer.h"
 #include "cs336/Driver/Run/RunProfile.h"
 #include "cs336/Driver/Run/TraceFile.h"
 #include "cs336/runtime/Session.h"
@@ -43,8 +44,12 @@ private:
   absl::Status runSteps();
   /// Runs and prints the steps, and measures their time.
   absl::Status runEachStep(runtime::RunObserver *observer);
-  /// Prints the profile, and keeps the trace, of the steps that ran. `status` is the error that ended them.
-  absl::Status printProfile(const absl::Status &status);
+  /// Keeps the profile and the trace of the steps that ran. `status` is the error that ended them.
+  absl::Status keepProfile(const absl::Status &status);
+  /// Prints the profile that was kept, if there is one.
+  absl::Status printProfile();
+  /// Runs steps without the profiler, and describes the overhead of profiling. What they compute is lost.
+  std::string describeProfilingOverhead();
   absl::Status save();
   absl::Status printOutputs(int64_t step);
   /// Returns the arguments of --inputs for this rank.
@@ -66,6 +71,9 @@ private:
   RankTrace trace;
   bool hasTrace = false;
   absl::Duration stepTime; // The time of all steps, by the host's clock.
+  std::optional<RunProfile> profile;
+  absl::Status profileStatus;     // The error that ended the profiled steps.
+  bench::StepTimes profiledTimes; // The times of the first profiled steps.
 };
 
 } // namespace cs336

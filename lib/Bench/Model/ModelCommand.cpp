@@ -11,6 +11,7 @@
 #include "cs336/Bench/Command/CellNames.h"
 #include "cs336/Bench/Model/ModelForecast.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
+#include "cs336/Bench/Profile/Overhead.h"
 #include "cs336/Bench/Profile/TraceOutput.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
@@ -328,6 +329,11 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
   if (absl::Status written = writeTraceOf(rows); !written.ok())
     return written;
   warnOfMissingFiles(rows);
+  for (const ModelRow &row : rows)
+    if (row.measurement.profile)
+      if (auto warning =
+              findOverheadWarning(row.measurement.profiledMilliseconds, row.measurement.unprofiledMilliseconds))
+        llvm::WithColor::warning(llvm::errs(), "cs336-bench") << *warning << "\n";
   for (const ModelRow &row : rows)
     if (!row.measurement.status.ok())
       llvm::errs() << getFailureText(row.measurement.status) << ": " << describeSize(row.description.transformer)

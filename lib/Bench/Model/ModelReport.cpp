@@ -12,6 +12,7 @@
 #include "cs336/Bench/Model/ModelProfileData.h"
 #include "cs336/Bench/Model/ModelProfileTables.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
+#include "cs336/Bench/Profile/Overhead.h"
 #include "cs336/Bench/Timing/RangedCells.h"
 #include "cs336/Bench/Timing/Statistics.h"
 #include "cs336/Frontend/StepFlops.h"
@@ -20,7 +21,6 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 using namespace cs336;
@@ -265,36 +265,6 @@ static void appendComparisons(Columns &columns, llvm::ArrayRef<ModelRow> rows) {
   appendSpeedUp("over unfused", "fusion_speedup", getFusionSpeedUp);
 }
 
-/// Returns the median time of profiled steps divided by that of steps without the profiler in the same session. Returns
-/// nullopt for a measurement without a profile.
-static std::optional<Ranged> getProfiledOverStep(const Measurement &measurement) {
-  if (!measurement.profile)
-    return std::nullopt;
-  return divide(getRangedMedian(measurement.profiledMilliseconds), getRangedMedian(measurement.unprofiledMilliseconds));
-}
-
-/// Returns the change of a step's time as a percentage of the time without the profiler, or a statement that it is
-/// smaller than the noise of the steps.
-static std::string describeChange(const Ranged &profiledOverStep) {
-  auto getPercent = [](double ratio) { return 100 * (ratio - 1); };
-  auto [value, low, high] = profiledOverStep;
-  if (!std::isfinite(low) || !std::isfinite(high))
-    return llvm::formatv("{0:f1} % of a step, and fewer than {1} steps do not show the noise", getPercent(value),
-                         Ranged::kFewestSamples);
-  std::string interval = llvm::formatv("from {0:f1} % to {1:f1} %", getPercent(low), getPercent(high));
-  if (low <= 1 && high >= 1)
-    return "within the noise, " + interval + " of a step by the quartiles";
-  return llvm::formatv("{0:f1} % of a step, {1} by the quartiles", getPercent(value), interval);
-}
-
-static std::string describeOverhead(const Measurement &measurement) {
-  return llvm::formatv("overhead of profiling: {0}; {1:f3} ms with the profiler, {2:f3} ms without it (medians of one "
-                       "session)",
-                       describeChange(*getProfiledOverStep(measurement)),
-                       computeStatistics(measurement.profiledMilliseconds).median,
-                       computeStatistics(measurement.unprofiledMilliseconds).median);
-}
-
 /// Compares the two clocks of a GPU's profiled steps. Returns nullopt unless kernels were profiled.
 static std::optional<std::string> describeRange(const Measurement &measurement) {
   std::optional<KernelTimes> times = getKernelTimes(measurement);
@@ -333,7 +303,13 @@ static void appendProfileFacts(Columns &columns) {
   add("longest outside GEMMs", "longest_outside_gemms", &ProfileFacts::longestOutsideGemms);
   appendRatio<ModelRow>(
       columns, "profiled/step", "profiled_over_step", 3,
-      [](const ModelRow &row) { return getProfiledOverStep(row.measurement); }, Show::OnRequest);
+      [](const ModelRow &row) -> std::optional<Ranged> {
+        const Measurement &measurement = row.measurement;
+        if (!measurement.profile)
+          return std::nullopt;
+        return getProfiledOverStep(measurement.profiledMilliseconds, measurement.unprofiledMilliseconds);
+      },
+      Show::OnRequest);
   llvm::append_range(columns, getAttentionPartColumns());
 }
 
@@ -525,7 +501,8 @@ Report cs336::bench::makeModelReport(llvm::ArrayRef<ModelRow> rows, json::Object
                   row.ceilings);
     if (std::optional<std::string> range = describeRange(row.measurement))
       report.notes.push_back(*range);
-    report.notes.push_back(describeOverhead(row.measurement));
+    report.notes.push_back(
+        describeOverhead(row.measurement.profiledMilliseconds, row.measurement.unprofiledMilliseconds));
   }
   return report;
 }
