@@ -33,7 +33,8 @@ public:
   /// Returns the timeline of the entry with the measured times in place of the predicted times. The start and the end
   /// of a command are means over all steps, relative to the start of the first command of the step. Commands without
   /// work, such as those that await an event, end when they start. `device` names the device that ran the steps.
-  /// Returns NOT_FOUND if there was no step of this entry, and INTERNAL if the step has other commands.
+  /// Returns NOT_FOUND if no step of the entry was added, and INTERNAL if the commands of its steps are not those of
+  /// the timeline.
   absl::StatusOr<MemoryTimeline> apply(MemoryTimeline timeline, std::string device) const;
 
 private:

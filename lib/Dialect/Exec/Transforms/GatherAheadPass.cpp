@@ -176,13 +176,13 @@ void GatherAheadPass::gatherInPrepare(EntryOp prepare, ArrayRef<UpdateUnit> unit
   }
 }
 
-/// Returns how many first units send at most this percentage of the bytes of all units: at least one.
+/// Returns how many first units send at most this percentage of the bytes of all units: at least one, if there is one.
 static size_t countFirst(ArrayRef<UpdateUnit> units, double percent) {
+  if (units.empty())
+    return 0;
   double all = 0;
   for (const UpdateUnit &unit : units)
     all += unit.sentBytes;
-  if (units.empty())
-    return 0;
   double sent = units.front().sentBytes;
   size_t count = 1;
   while (count < units.size() && sent + units[count].sentBytes <= all * percent / 100)

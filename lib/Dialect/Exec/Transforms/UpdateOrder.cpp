@@ -43,7 +43,8 @@ unsigned UpdateOrder::getReadiness(size_t unit) const {
   return readiness;
 }
 
-/// Collects positions. Commands are placed once, after all earlier ones after the last collective that they depend on.
+/// Collects positions. Places each command after the last collective once, and the commands that it depends on before
+/// it.
 class UpdateOrder::Builder {
 public:
   explicit Builder(const UpdateOrder &order) : order(order), isPlaced(order.commands.size()) {}
