@@ -31,7 +31,7 @@ using namespace cs336;
 using namespace cs336::runtime;
 
 /// The most steps whose times show the overhead of profiling.
-static constexpr int64_t kMostCompared = 1000;
+static constexpr int64_t kMostCompared = 100;
 
 std::vector<std::string> RankRun::getInputPaths() const {
   std::vector<std::string> paths;
@@ -88,27 +88,37 @@ absl::Status RankRun::load() {
   if (!created.ok())
     return created.status();
   session = *std::move(created);
-  if (absl::Status status = session->InitializeVariables(flags.seed); !status.ok() || flags.params.empty())
-    return status;
+  if (flags.params.empty())
+    return setVariables();
 
   std::string path = getPathOfRank(flags.params, rank);
-  absl::StatusOr<TensorMap> parameters = ReadTensors(path);
-  if (!parameters.ok())
-    return parameters.status();
-  LoadOptions load;
-  auto isState = [&](const auto &variable) {
-    return variable->kind == format::VariableKind::state && parameters->contains(variable->name);
-  };
-  bool hasState = llvm::any_of(session->executable().variables(), isState);
-  load.set = hasState ? VariableSet::kParametersAndState : VariableSet::kParameters;
-  if (absl::Status status = session->LoadVariables(*parameters, load); !status.ok())
-    return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+  absl::StatusOr<TensorMap> read = ReadTensors(path);
+  if (!read.ok())
+    return read.status();
+  parameters = *std::move(read);
+  if (absl::Status status = setVariables(); !status.ok())
+    return status;
   absl::StatusOr<FileNotes> notes = ReadNotes(path);
   if (!notes.ok())
     return notes.status();
-  if (std::string reason = ExplainOtherBits(*notes, *session); rank == 0 && hasState && !reason.empty())
+  if (std::string reason = ExplainOtherBits(*notes, *session); rank == 0 && hasLoadedState() && !reason.empty())
     llvm::WithColor::note(llvm::errs(), "cs336-run") << path << ": " << reason << "\n";
   return absl::OkStatus();
+}
+
+bool RankRun::hasLoadedState() const {
+  return llvm::any_of(session->executable().variables(), [&](const auto &variable) {
+    return variable->kind == format::VariableKind::state && parameters.contains(variable->name);
+  });
+}
+
+absl::Status RankRun::setVariables() {
+  if (absl::Status status = session->InitializeVariables(flags.seed); !status.ok() || flags.params.empty())
+    return status;
+  LoadOptions options;
+  options.set = hasLoadedState() ? VariableSet::kParametersAndState : VariableSet::kParameters;
+  absl::Status status = session->LoadVariables(parameters, options);
+  return absl::Status(status.code(), absl::StrCat(getPathOfRank(flags.params, rank), ": ", status.message()));
 }
 
 absl::Status RankRun::printOutputs(int64_t step) {
@@ -134,6 +144,10 @@ absl::Status RankRun::runSteps() {
   ObserverList observers;
   NanCheck nanCheck;
   std::optional<ValueDump> dump;
+  if (profiler)
+    if (absl::Status status = timeUnprofiledSteps(); !status.ok())
+      return status;
+  parameters.clear();
   // The first observer, so that it has the command at which another one ends the run.
   if (profiler) {
     if (RunObserver *observer = profiler->getObserver())
@@ -215,22 +229,36 @@ absl::Status RankRun::keepProfile(const absl::Status &status) {
   return absl::OkStatus();
 }
 
+/// Returns why a run does not measure the overhead of profiling, or nothing if it does.
+static std::string explainUnmeasuredOverhead(const RunFlags &flags) {
+  if (flags.checkNaN || !flags.dumpValues.empty())
+    return "since --check-nan and --dump-values also take time in the profiled steps";
+  if (flags.steps == 1)
+    return "since the first step is slower than others: pass --steps 10";
+  return "";
+}
+
+absl::Status RankRun::timeUnprofiledSteps() {
+  if (flags.profile.getLayout().keys.empty() || !explainUnmeasuredOverhead(flags).empty())
+    return absl::OkStatus();
+  if (absl::Status status = profiler->stop(*session).status(); !status.ok())
+    return status;
+  int64_t steps = std::min(flags.steps.getValue(), kMostCompared);
+  unprofiledStatus =
+      bench::timeSteps(*session, entry.name, asArguments(inputs), steps, [](int64_t) {}, unprofiledTimes);
+  return setVariables();
+}
+
 std::string RankRun::describeProfilingOverhead() {
   const char *notMeasured = "overhead of profiling: not measured, ";
   if (!profileStatus.ok())
     return absl::StrCat(notMeasured, "since the steps did not end");
-  if (flags.checkNaN || !flags.dumpValues.empty())
-    return absl::StrCat(notMeasured, "since --check-nan and --dump-values also take time in the profiled steps");
-  if (flags.steps == 1)
-    return absl::StrCat(notMeasured, "since the first step is slower than others: pass --steps 10");
-  bench::StepTimes unprofiled;
-  absl::Status status = bench::timeSteps(
-      *session, entry.name, asArguments(inputs), std::min(flags.steps.getValue(), kMostCompared), [](int64_t) {},
-      unprofiled);
-  if (!status.ok())
-    return absl::StrCat(notMeasured, std::string(status.message()));
+  if (std::string reason = explainUnmeasuredOverhead(flags); !reason.empty())
+    return absl::StrCat(notMeasured, reason);
+  if (!unprofiledStatus.ok())
+    return absl::StrCat(notMeasured, std::string(unprofiledStatus.message()));
   // The first step of each kind is slower than the others.
-  llvm::ArrayRef<double> with = profiledTimes.getOwnTimes(), without = unprofiled.getOwnTimes();
+  llvm::ArrayRef<double> with = profiledTimes.getOwnTimes(), without = unprofiledTimes.getOwnTimes();
   if (std::optional<std::string> warning = bench::findOverheadWarning(with.drop_front(), without.drop_front()))
     llvm::WithColor::warning(llvm::errs(), "cs336-run") << *warning << "\n";
   return bench::describeOverhead(with.drop_front(), without.drop_front());

@@ -41,6 +41,10 @@ public:
 
 private:
   absl::Status load();
+  /// Sets all variables to the values with which the first step begins.
+  absl::Status setVariables();
+  /// Returns whether `parameters` contains the optimizer's state.
+  bool hasLoadedState() const;
   absl::Status runSteps();
   /// Runs and prints the steps, and measures their time.
   absl::Status runEachStep(runtime::RunObserver *observer);
@@ -48,7 +52,8 @@ private:
   absl::Status keepProfile(const absl::Status &status);
   /// Prints the profile that was kept, if there is one.
   absl::Status printProfile();
-  /// Runs steps without the profiler, and describes the overhead of profiling. What they compute is lost.
+  /// Times steps without the profiler, to measure the overhead of profiling. Then sets all variables again.
+  absl::Status timeUnprofiledSteps();
   std::string describeProfilingOverhead();
   absl::Status save();
   absl::Status printOutputs(int64_t step);
@@ -68,12 +73,15 @@ private:
   std::unique_ptr<RunProfiler> profiler; // Null without --profile.
   std::unique_ptr<runtime::Session> session;
   runtime::TensorMap inputs;
+  runtime::TensorMap parameters; // Those of --params, until the first step of the run.
   RankTrace trace;
   bool hasTrace = false;
   absl::Duration stepTime; // The time of all steps, by the host's clock.
   std::optional<RunProfile> profile;
-  absl::Status profileStatus;     // The error that ended the profiled steps.
-  bench::StepTimes profiledTimes; // The times of the first profiled steps.
+  absl::Status profileStatus;       // The error that ended the profiled steps.
+  bench::StepTimes profiledTimes;   // The times of the first profiled steps.
+  bench::StepTimes unprofiledTimes; // The times of steps without the profiler.
+  absl::Status unprofiledStatus;    // The error that ended these steps.
 };
 
 } // namespace cs336
