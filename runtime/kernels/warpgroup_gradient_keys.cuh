@@ -17,7 +17,6 @@ class GradientOfKeys {
   using Keys = typename Block::Keys;
   using Tile = typename Block::Tile;
   using Score = ScoreOf<Problem>;
-  static_assert(!Score::returnsDerivative, "dS would have to be multiplied by the derivative");
   static constexpr int queriesPerTile = Block::queriesPerTile;
   static constexpr float scale = scaleOfTiles<Problem>;
 
@@ -67,9 +66,10 @@ private:
   /// Computes P and dS from the scores of a tile of queries, adds to dV, and goes to the next tile.
   __device__ void computeTile(int left, const TileBias<Problem> &interiorBias) {
     pin(scores);
-    const auto bias = finishScores(left, interiorBias);
-    exponentiateByQuery(scores, scale, block.getStatistics(), lane, bias);
-    packLeft<Element>(packed, scores);
+    if constexpr (Score::returnsDerivative)
+      exponentiateWithDerivatives();
+    else
+      exponentiate(finishScores(left, interiorBias));
     if constexpr (overlaps) {
       startSlopes();
       startValues();
@@ -92,6 +92,36 @@ private:
     block.slopeRing.awaitFree();
     Block::Slopes::writeLeft(block.getSlopes() + lane.warpgroup * rowsPerWarpgroup * 128, packed);
     finishWriting(block.slopeRing);
+  }
+
+  /// Replaces scores by probabilities.
+  __device__ void exponentiate(const TileBias<Problem> &bias) {
+    exponentiateByQuery(scores, scale, block.getStatistics(), lane, bias);
+    packLeft<Element>(packed, scores);
+  }
+  /// Replaces scores by the factors of dP − D in dS, which are probabilities times derivatives. Only `packed` gets
+  /// probabilities.
+  __device__ void exponentiateWithDerivatives() {
+    const VisitedTile tile = block.getQueryTile();
+    const int head = tile.number / Tile::queryTiles, firstKey = block.getFirstKey();
+    const int firstQuery = tile.number % Tile::queryTiles * queriesPerTile;
+    if (isInteriorOfQueries<Problem, queriesPerTile / 2>(firstQuery, firstKey, tile.isWhole, lane))
+      exponentiateWithDerivatives<true>(head, firstQuery, firstKey);
+    else
+      exponentiateWithDerivatives<false>(head, firstQuery, firstKey);
+  }
+  /// Contains everything that uses derivatives: where the two forms of a function meet, there are no registers for
+  /// them.
+  template <bool isInterior>
+  __device__ void exponentiateWithDerivatives(int head, int firstQuery, int firstKey) {
+    float derivatives[queriesPerTile / 2];
+    int key = firstKey + lane.row, query = firstQuery + lane.column;
+    // Keeps the compiler from computing all indices before the function, which takes registers.
+    asm volatile("" : "+r"(key), "+r"(query), "+r"(head));
+    applyScoreFunction<Problem, isInterior, /*rowsAreKeys=*/true>(score, scores, key, query, head / Problem::queryHeads,
+                                                                  head % Problem::queryHeads, derivatives);
+    exponentiate({});
+    differentiate(scores, derivatives);
   }
 
   /// Returns the bias of the interior for the current tile of queries.

@@ -65,7 +65,8 @@ private:
   }
 
   /// Writes the mean of a sample of keys at equal distances. Where the mean is small compared with the differences of
-  /// keys, it has no effect, and subtracting it would only round the keys: zero is written.
+  /// keys, it has no effect, and subtracting it would only round the keys: zero is written. With derivatives, the sum
+  /// of a row of dS is not zero, so no mean can be subtracted.
   __device__ static void average(const Element *keys, const Workspace &workspace, int head, int batch) {
     constexpr int rowsAtOnce = threads / chunks;
     constexpr int step = Problem::keys > maxSampled ? Problem::keys / maxSampled : 1;
@@ -98,7 +99,7 @@ private:
       square += parts[1][i * Problem::headDim + threadIdx.x];
     }
     const float mean = sum / count;
-    const bool isSmall = mean * mean * 16 < square / count;
-    workspace.getMean(batch, head)[threadIdx.x] = isSmall ? 0 : mean;
+    const bool isSmall = mean * mean * 16 < square / count, isZero = ScoreOf<Problem>::returnsDerivative || isSmall;
+    workspace.getMean(batch, head)[threadIdx.x] = isZero ? 0 : mean;
   }
 };

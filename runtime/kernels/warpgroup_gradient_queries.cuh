@@ -8,7 +8,8 @@
 /// The work of the warpgroup that multiplies dS with the keys, and of the threads that add the result to dQ.
 ///
 /// Each row of dS sums to zero, but for the rounding error of the output in D. dS is multiplied with the keys minus
-/// their mean, so that this error is not multiplied with what keys have in common.
+/// their mean, so that this error is not multiplied with what keys have in common. With derivatives of a score
+/// function, rows have other sums, and the mean in the workspace is zero.
 template <class Block>
 class GradientOfQueries {
   using Problem = typename Block::Problem;

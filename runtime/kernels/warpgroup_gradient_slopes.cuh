@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-// P = 2^(scale · s − logSum) and dS = P ∘ (dP − D). Rows are keys, and columns are queries, whose numbers are in shared
-// memory at `statistics`: all logSum of the tile, then all −D. The threads of a warpgroup for dK and dV call these
-// functions, each for its part of a tile of 64 x 64 in wgmma.cuh's order.
+// P = 2^(scale · s − logSum) and dS = P ∘ (dP − D), or P ∘ derivatives ∘ (dP − D). Rows are keys, and columns are
+// queries, whose numbers are in shared memory at `statistics`: all logSum of the tile, then all −D. The threads of a
+// warpgroup for dK and dV call these functions, each for its part of a tile of 64 x 64 in wgmma.cuh's order.
 
 /// Replaces scores, whose rows have this bias, by probabilities. Queries past the last one have infinite sums, and
 /// probabilities of 0. Keys past the last one have numbers that callers must not use.
@@ -37,10 +37,11 @@ __device__ inline void startFromRowSums(float (&slopes)[size], unsigned statisti
       slopes[4 * i + j] = pair[j % 2];
   }
 }
-/// Replaces dP − D by dS.
+/// Replaces dP − D by dS, if the factors are probabilities, or probabilities by these factors if the score function has
+/// derivatives.
 template <int size>
-__device__ inline void differentiate(float (&slopes)[size], const float (&probabilities)[size]) {
+__device__ inline void differentiate(float (&slopes)[size], const float (&factors)[size]) {
 #pragma unroll
   for (int i = 0; i < size; ++i)
-    slopes[i] *= probabilities[i];
+    slopes[i] *= factors[i];
 }

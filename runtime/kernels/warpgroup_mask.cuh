@@ -247,6 +247,15 @@ __device__ inline bool isInsideOfQueries(int firstQuery, int firstKey, const War
          lastOwn < Problem::keys;
 }
 
+/// Returns whether the function of the interior gives the scores of all pairs of the warpgroup's 64 keys and the
+/// queries of a tile as long. `isWhole` is false if data may keep the tile from being interior.
+template <class Problem, int size>
+__device__ inline bool isInteriorOfQueries(int firstQuery, int firstKey, bool isWhole, const WarpgroupLane &lane) {
+  // Functions read tables at existing queries only.
+  return isWhole && isInsideOfQueries<Problem, size>(firstQuery, firstKey, lane) &&
+         (ScoreOf<Problem>::interiorIsScore || firstQuery + 2 * size <= Problem::queries);
+}
+
 /// Computes scores, and derivatives if they are given, where rows are the warpgroup's 64 keys of a block whose first
 /// one is `firstKey`, and columns are the queries of a tile as long. `isWhole` is false if data may keep the tile from
 /// being interior.
@@ -254,9 +263,7 @@ template <class Problem, int size, class... Derivatives>
 __device__ inline void applyToQueries(const ScoreOf<Problem> &function, float (&scores)[size], int firstQuery,
                                       int firstKey, int batch, int head, bool isWhole, const WarpgroupLane &lane,
                                       Derivatives &...derivatives) {
-  // Functions read tables at existing queries only.
-  const bool isInterior = isWhole && isInsideOfQueries<Problem, size>(firstQuery, firstKey, lane) &&
-                          (ScoreOf<Problem>::interiorIsScore || firstQuery + 2 * size <= Problem::queries);
+  const bool isInterior = isInteriorOfQueries<Problem, size>(firstQuery, firstKey, isWhole, lane);
   int row = firstKey + lane.row, column = firstQuery + lane.column;
   // Keeps the compiler from computing all indices before the function, which takes registers.
   asm volatile("" : "+r"(row), "+r"(column), "+r"(batch), "+r"(head));

@@ -125,6 +125,10 @@ TEST(WarpgroupAttentionGradientTest, InOnePass) {
   checkOnePass<HostProblem<1, 2, 2, 150, 200, 80, false>, true>();
   checkOnePass<HostProblem<1, 1, 1, 200, 150, 128, true>, false>();
 }
+TEST(WarpgroupAttentionGradientTest, KeysWithACommonComponentInOnePass) {
+  checkOnePass<HostProblem<1, 1, 1, 200, 150, 128, true>, false>(6);
+  checkOnePass<CapProblem<HostProblem<1, 1, 1, 200, 150, 64, true>, 199, 0, true>, true>(6);
+}
 TEST(WarpgroupAttentionGradientTest, WindowsInOnePass) {
   checkOnePass<WindowProblem<HostProblem<1, 2, 1, 420, 420, 64, false>, 150, 0>, true>();
   checkOnePass<WindowProblem<HostProblem<1, 4, 2, 420, 300, 64, false>, 70, 130>, true>();
@@ -138,6 +142,9 @@ TEST(WarpgroupAttentionGradientTest, FunctionsInOnePass) {
   checkOnePass<BiasProblem<HostProblem<2, 2, 1, 420, 420, 64, false>, 150, 9>, true>();
   checkOnePass<BiasProblem<HostProblem<1, 2, 2, 200, 300, 128, true>, 199, 0>, false, 2>();
   checkOnePass<DocumentProblem<HostProblem<2, 1, 1, 300, 300, 64, true>>, true>();
+  checkOnePass<CapProblem<HostProblem<2, 4, 2, 300, 300, 64, true>, 299, 0, true>, true>();
+  checkOnePass<CapProblem<HostProblem<1, 1, 1, 200, 300, 128, false>, 100, 150, true>, false, 2>();
+  checkOnePass<QuarterProblem<HostProblem<1, 1, 1, 200, 150, 64, true>>, true>();
   checkOnePass<DocumentProblem<HostProblem<1, 2, 1, 210, 210, 80, false>>, false>();
 }
 TEST(WarpgroupAttentionGradientTest, LinearBiasesInOnePass) {

@@ -254,11 +254,11 @@ void runRound(const TensorMap *queryGradient, unsigned char *workspace) {
 /// take the tiles of the last of several groups in the reverse order.
 template <class Problem, bool overlaps, int headsPerGroup = 1, int queryStages = 2, int slopeStages = 2,
           int sumStages = 3>
-long long checkOnePass() {
+long long checkOnePass(float common = 0) {
   using Prepare = WarpgroupGradientPrepare<Problem, Element>;
   using Sums = WarpgroupGradientSums<Problem, Wgmma, headsPerGroup, queryStages, slopeStages, sumStages, overlaps>;
   using Round = WarpgroupGradientRound<Problem, Wgmma>;
-  Attention<Problem> attention(0);
+  Attention<Problem> attention(common);
   attention.setForwardResults();
   std::vector<uint4> workspace(Sums::workspaceBytes / 16 + 1, {~0u, ~0u, ~0u, ~0u});
   auto *memory = reinterpret_cast<unsigned char *>(workspace.data());
@@ -276,7 +276,7 @@ long long checkOnePass() {
   launchBlocks(runSums<Sums>, 2, Sums::threads, Sums::sharedBytes, &queries, &keys, &values, &gradients, &keyGradient,
                &valueGradient, memory);
   launchBlocks(runRound<Round>, Round::blocks, Round::threads, Round::sharedBytes, &queryGradient, memory);
-  checkGradients(attention, 0);
+  checkGradients(attention, common);
   return attention.queries.boxes / countSlabs<Problem>;
 }
 

@@ -1,10 +1,9 @@
 // The gradient of long sequences with score functions on sm_90a: in one pass if the derivative is 1 wherever a pair is
-// visible, otherwise in two.
+// visible, otherwise in two, unless a person chooses the other number.
 // RUN: cs336-translate --emit-cuda --require-all %s | FileCheck %s
 // RUN: cs336-opt --cuda-select-schedules=arch=sm_90a --mlir-print-debuginfo=false %s -o %t.mlir
 // RUN: FileCheck %s --check-prefix=SELECT < %t.mlir
 
-// A person can choose two passes for all of them, and one pass where no derivative is needed.
 // RUN: sed 's/passes = 1 : i64, \(schedule = "warpgroup_attention"\), sums = {[^}]*}/passes = 2 : i64, \1/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=TWO '--implicit-check-not=Attention = WarpgroupGradient'
 // TWO: using Attention = WarpgroupAttentionQueries<window_problem, window_wgmma, 2, 96, 3, 2>;
 // TWO: Attention::run(&queryMap, &keyMap, &valueMap, &outputGradientMap, &queryGradientMap, in3, in5, in4, reinterpret_cast<QueryStatistics *>(workspace), {});
@@ -12,8 +11,9 @@
 // TWO: Attention::run(&queryMap, &keyMap, &valueMap, &outputGradientMap, &keyGradientMap, &valueGradientMap, reinterpret_cast<const QueryStatistics *>(workspace), {});
 // RUN: sed '/@brief/s/keys = {[^}]*}, passes = 2 : i64, queries = {[^}]*}/passes = 1 : i64/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=ONE
 // ONE: using Attention = WarpgroupGradientSums<brief_problem,
-// RUN: sed '/@cap/s/keys = {[^}]*}, passes = 2 : i64, queries = {[^}]*}/passes = 1 : i64/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=ILLEGAL
-// ILLEGAL: error: kernel 'cap' cannot have the selected schedule 'warpgroup_attention': it selects {passes = 1 : i64}: passes must be 2{{$}}
+// RUN: sed '/cap(/s/keys = {[^}]*}, passes = 2 : i64, queries = {[^}]*}/passes = 1 : i64/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=CAP
+// CAP: using Attention = WarpgroupGradientSums<cap_problem, cap_wgmma, 1, 4, 2, 3, true>;
+// CAP: using Attention = WarpgroupGradientSums<wide_cap_problem, wide_cap_wgmma, 1, 2, 1, 3, false>;
 
 module attributes {exec.architectures = ["sm_90a"]} {
 // The function is an argument of the function that computes scores. Shared memory contains the first key and the number
