@@ -176,7 +176,9 @@ TEST(RankResultTest, FilesKeepEverything) {
   result.trace = RankTrace{.rank = 1, .device = "cuda:1", .omitted = 7};
   runtime::Trace &trace = result.trace->trace;
   trace.names = {"all_reduce"};
-  trace.commands.emplace_back().phase = "communication";
+  runtime::TracedCommand &command = trace.commands.emplace_back();
+  command.phase = "communication";
+  command.stream = 1;
   trace.spans.push_back(
       {.start_ns = 5, .duration_ns = 6, .name = 0, .command = 0, .stream = 1, .graph_node = 1u << 31});
   std::string path = ::testing::TempDir() + "/rank.json";
@@ -195,6 +197,7 @@ TEST(RankResultTest, FilesKeepEverything) {
   EXPECT_EQ(read->trace->omitted, 7);
   EXPECT_EQ(read->trace->trace.names, trace.names);
   EXPECT_EQ(read->trace->trace.commands.front().phase, "communication");
+  EXPECT_EQ(read->trace->trace.commands.front().stream, 1);
   EXPECT_EQ(read->trace->trace.spans.front().start_ns, 5);
   EXPECT_EQ(read->trace->trace.spans.front().graph_node, uint64_t{1} << 31);
 }

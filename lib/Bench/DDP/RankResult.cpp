@@ -20,20 +20,22 @@ namespace json = llvm::json;
 namespace cs336::runtime {
 
 static json::Value toJSON(const TracedCommand &command) {
-  return json::Object{
-      {"index", command.index},   {"entry", command.entry},           {"name", command.name},
-      {"source", command.source}, {"layer", command.layer},           {"phase", command.phase},
-      {"kind", command.kind},     {"location", command.location},     {"flops", command.flops},
-      {"bytes", command.bytes},   {"live_bytes", command.live_bytes}, {"arithmetic", command.arithmetic}};
+  return json::Object{{"index", command.index},          {"stream", command.stream},
+                      {"entry", command.entry},          {"name", command.name},
+                      {"source", command.source},        {"layer", command.layer},
+                      {"phase", command.phase},          {"kind", command.kind},
+                      {"location", command.location},    {"flops", command.flops},
+                      {"bytes", command.bytes},          {"live_bytes", command.live_bytes},
+                      {"arithmetic", command.arithmetic}};
 }
 
 static bool fromJSON(const json::Value &value, TracedCommand &command, json::Path path) {
   json::ObjectMapper map(value, path);
-  return map && map.map("index", command.index) && map.map("entry", command.entry) && map.map("name", command.name) &&
-         map.map("source", command.source) && map.map("layer", command.layer) && map.map("phase", command.phase) &&
-         map.map("kind", command.kind) && map.map("location", command.location) && map.map("flops", command.flops) &&
-         map.map("bytes", command.bytes) && map.map("live_bytes", command.live_bytes) &&
-         map.map("arithmetic", command.arithmetic);
+  return map && map.map("index", command.index) && map.map("stream", command.stream) &&
+         map.map("entry", command.entry) && map.map("name", command.name) && map.map("source", command.source) &&
+         map.map("layer", command.layer) && map.map("phase", command.phase) && map.map("kind", command.kind) &&
+         map.map("location", command.location) && map.map("flops", command.flops) && map.map("bytes", command.bytes) &&
+         map.map("live_bytes", command.live_bytes) && map.map("arithmetic", command.arithmetic);
 }
 
 static json::Value toJSON(const TraceSpan &span) {
