@@ -9,13 +9,13 @@
 #define CS336_BENCH_DDP_DDPBENCHMARK_H
 
 #include "cs336/Bench/DDP/Exchange.h"
-#include "cs336/Bench/DDP/JobFolder.h"
 #include "cs336/Bench/DDP/RankJob.h"
 #include "cs336/Bench/DDP/RankResult.h"
 #include "cs336/Bench/Plan/ModelPlan.h"
 #include "cs336/Driver/Compile/CompileModule.h"
 #include "cs336/Driver/Run/TraceFile.h"
 #include "cs336/Frontend/ModelDescription.h"
+#include "cs336/Support/JobFolder.h"
 
 #include "absl/status/statusor.h"
 #include "llvm/ADT/STLFunctionalExtras.h"

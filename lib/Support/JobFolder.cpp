@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Bench/DDP/JobFolder.h"
+#include "cs336/Support/JobFolder.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
@@ -20,10 +20,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-using namespace cs336::bench;
+using namespace cs336;
 namespace fs = llvm::sys::fs;
 
-static constexpr llvm::StringLiteral kName = "cs336-ddp";
+static constexpr llvm::StringLiteral kName = "cs336-job";
 
 static int openFolder(llvm::StringRef path) {
   return open(path.str().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CS336_BENCH_DDP_JOBFOLDER_H
-#define CS336_BENCH_DDP_JOBFOLDER_H
+#ifndef CS336_SUPPORT_JOBFOLDER_H
+#define CS336_SUPPORT_JOBFOLDER_H
 
 #include "absl/status/statusor.h"
 
@@ -14,9 +14,9 @@
 #include <string>
 #include <utility>
 
-namespace cs336::bench {
+namespace cs336 {
 
-/// A folder `cs336-ddp-*` in the system's temporary folder, for the files that the processes of a job share. It is
+/// A folder `cs336-job-*` in the system's temporary folder, for the files that the processes of a job share. It is
 /// removed with the object. A process that is killed leaves it; the next job removes it.
 ///
 /// The object holds a lock (flock) on the folder. The system releases the lock when the process ends, for any reason. A
@@ -38,6 +38,6 @@ private:
   int folder; // Open, with the lock.
 };
 
-} // namespace cs336::bench
+} // namespace cs336
 
-#endif // CS336_BENCH_DDP_JOBFOLDER_H
+#endif // CS336_SUPPORT_JOBFOLDER_H
