@@ -11,6 +11,7 @@
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Driver/Compile/Autotuner.h"
 #include "cs336/Driver/Compile/MemoryBudget.h"
+#include "cs336/Driver/Run/RankTraceFile.h"
 #include "cs336/Support/WriteOutput.h"
 #include "cs336/runtime/Executable.h"
 #include "cs336/runtime/Launcher.h"
@@ -187,11 +188,14 @@ DDPMeasurement DDPBenchmark::measure(const ModelDescription &description, const 
   if (!measurement.status.ok())
     return measurement;
   std::vector<RankResult> results;
-  for (absl::StatusOr<RankResult> &result : read) {
-    if (result->trace)
-      traces.push_back(*std::move(result->trace));
+  for (absl::StatusOr<RankResult> &result : read)
     results.push_back(*std::move(result));
-  }
   mergeResults(results, measurement);
+  for (int rank = 0; options.job.trace && rank != ranks; ++rank) {
+    absl::StatusOr<RankTrace> trace = readRankTrace(options.job.folder, rank);
+    measurement.status.Update(trace.status());
+    if (trace.ok())
+      traces.push_back(*std::move(trace));
+  }
   return measurement;
 }

@@ -12,80 +12,8 @@
 #include <cmath>
 #include <limits>
 
-using namespace cs336;
 using namespace cs336::bench;
 namespace json = llvm::json;
-
-// Found by argument-dependent lookup.
-namespace cs336::runtime {
-
-static json::Value toJSON(const TracedCommand &command) {
-  return json::Object{{"index", command.index},          {"stream", command.stream},
-                      {"entry", command.entry},          {"name", command.name},
-                      {"source", command.source},        {"layer", command.layer},
-                      {"phase", command.phase},          {"kind", command.kind},
-                      {"location", command.location},    {"flops", command.flops},
-                      {"bytes", command.bytes},          {"live_bytes", command.live_bytes},
-                      {"arithmetic", command.arithmetic}};
-}
-
-static bool fromJSON(const json::Value &value, TracedCommand &command, json::Path path) {
-  json::ObjectMapper map(value, path);
-  return map && map.map("index", command.index) && map.map("stream", command.stream) &&
-         map.map("entry", command.entry) && map.map("name", command.name) && map.map("source", command.source) &&
-         map.map("layer", command.layer) && map.map("phase", command.phase) && map.map("kind", command.kind) &&
-         map.map("location", command.location) && map.map("flops", command.flops) && map.map("bytes", command.bytes) &&
-         map.map("live_bytes", command.live_bytes) && map.map("arithmetic", command.arithmetic);
-}
-
-static json::Value toJSON(const TraceSpan &span) {
-  return json::Array{span.start_ns, span.duration_ns,     int64_t{span.name},
-                     span.command,  int64_t{span.stream}, static_cast<int64_t>(span.graph_node)};
-}
-
-static bool fromJSON(const json::Value &value, TraceSpan &span, json::Path path) {
-  std::vector<int64_t> numbers;
-  constexpr size_t kMembers = 6;
-  if (!json::fromJSON(value, numbers, path))
-    return false;
-  if (numbers.size() != kMembers) {
-    path.report("expected six numbers");
-    return false;
-  }
-  span.start_ns = numbers[0];
-  span.duration_ns = numbers[1];
-  span.name = static_cast<uint32_t>(numbers[2]);
-  span.command = static_cast<int32_t>(numbers[3]);
-  span.stream = static_cast<uint32_t>(numbers[4]);
-  span.graph_node = static_cast<uint64_t>(numbers[5]);
-  return true;
-}
-
-static json::Value toJSON(const Trace &trace) {
-  return json::Object{{"commands", trace.commands}, {"names", trace.names}, {"spans", trace.spans}};
-}
-
-static bool fromJSON(const json::Value &value, Trace &trace, json::Path path) {
-  json::ObjectMapper map(value, path);
-  return map && map.map("commands", trace.commands) && map.map("names", trace.names) && map.map("spans", trace.spans);
-}
-
-} // namespace cs336::runtime
-
-namespace cs336 {
-
-static json::Value toJSON(const RankTrace &trace) {
-  return json::Object{
-      {"rank", trace.rank}, {"device", trace.device}, {"trace", trace.trace}, {"omitted", trace.omitted}};
-}
-
-static bool fromJSON(const json::Value &value, RankTrace &trace, json::Path path) {
-  json::ObjectMapper map(value, path);
-  return map && map.map("rank", trace.rank) && map.map("device", trace.device) && map.map("trace", trace.trace) &&
-         map.map("omitted", trace.omitted);
-}
-
-} // namespace cs336
 
 namespace cs336::bench {
 
@@ -125,7 +53,7 @@ static bool fromJSON(const json::Value &value, RankResult &result, json::Path pa
          map.map("event_step_ms", result.deviceMilliseconds) && map.map("join_seconds", result.joinSeconds) &&
          map.map("load_seconds", result.loadSeconds) && map.map("device_memory_bytes", result.deviceMemoryBytes) &&
          map.map("overlap", result.overlap) && map.map("profiled_ms", result.profiledMilliseconds) &&
-         map.map("profile_note", result.profileNote) && map.map("trace", result.trace);
+         map.map("profile_note", result.profileNote);
 }
 
 } // namespace cs336::bench
@@ -143,8 +71,7 @@ absl::Status cs336::bench::writeRankResult(const RankResult &result, llvm::Strin
                                 {"device_memory_bytes", result.deviceMemoryBytes},
                                 {"overlap", result.overlap},
                                 {"profiled_ms", result.profiledMilliseconds},
-                                {"profile_note", result.profileNote},
-                                {"trace", result.trace}},
+                                {"profile_note", result.profileNote}},
                    path);
 }
 

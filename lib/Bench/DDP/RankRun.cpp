@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/Model/ModelProfile.h"
 #include "cs336/Driver/Run/InputTensors.h"
+#include "cs336/Driver/Run/RankTraceFile.h"
 #include "cs336/runtime/Communicator.h"
 #include "cs336/runtime/DeviceId.h"
 #include "cs336/runtime/TcpGroup.h"
@@ -153,9 +154,9 @@ absl::Status RankRun::profile(std::shared_ptr<const runtime::Executable> executa
   result.overlap = overlap;
   result.profiledMilliseconds = profiled->profiled.getOwnTimes();
   result.profileNote = profiled->profile.note;
-  if (job.trace)
-    result.trace = std::move(trace);
-  return barrier;
+  if (!barrier.ok())
+    return barrier;
+  return job.trace ? writeRankTrace(trace, job.folder) : absl::OkStatus();
 }
 
 absl::Status RankRun::run() {

@@ -37,7 +37,7 @@ struct RankJob {
   double beta1 = 0.9;
   /// Run the steps again under a profiler.
   bool profile = true;
-  /// Write the spans of the profiled steps.
+  /// Write the trace of the profiled steps, which readRankTrace() reads from the folder.
   bool trace = false;
   /// Write the initial parameters and each rank's batch for a peer.
   bool give = false;

@@ -9,7 +9,6 @@
 #define CS336_BENCH_DDP_RANKRESULT_H
 
 #include "cs336/Bench/DDP/Overlap.h"
-#include "cs336/Driver/Run/TraceFile.h"
 #include "llvm/ADT/StringRef.h"
 
 #include "absl/status/statusor.h"
@@ -41,8 +40,6 @@ struct RankResult {
   std::vector<double> profiledMilliseconds;
   /// The reason why a GPU's kernels could not be timed. Empty otherwise.
   std::string profileNote;
-  /// The spans of the profiled steps, if they were requested.
-  std::optional<RankTrace> trace;
 };
 
 absl::Status writeRankResult(const RankResult &result, llvm::StringRef path);
