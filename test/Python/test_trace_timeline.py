@@ -130,14 +130,16 @@ def test_one_rank_has_steps_ranges_kernels_arrows_and_counters(program: Path, tm
     assert {event["args"]["range"] for event in kernels} >= {"norm", "qkv", "ffn", "head", "loss", "optimizer"}
 
 
-def test_ranks_are_processes_of_one_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("flag", "ranks"), [("--ranks", 2), ("--nproc", 2), ("--nproc", 4)])
+def test_ranks_are_processes_of_one_file(tmp_path: Path, flag: str, ranks: int) -> None:
     program, path = tmp_path / "model.mlir", tmp_path / "trace.json"
     run("cs336-translate", "--import-transformer", *MODEL, "--mode", "train", "-o", program)
-    run("cs336-run", program, "--ranks", 2, "--distribute", "flat", "--random-inputs", "--steps", 2, "--trace", path)
+    run("cs336-run", program, flag, ranks, "--distribute", "flat", "--random-inputs", "--steps", 2, "--trace", path)
     timeline = read(path)
     check_rules(timeline)
-    assert [timeline.names[rank, None] for rank in (0, 1)] == ["rank 0: cpu", "rank 1: cpu"]
-    for rank in (0, 1):
+    processes = {process: name for (process, thread), name in timeline.names.items() if thread is None}
+    assert processes == {rank: f"rank {rank}: cpu" for rank in range(ranks)}
+    for rank in range(ranks):
         kernels = [
             event
             for (process, thread), events in timeline.slices.items()
@@ -145,14 +147,17 @@ def test_ranks_are_processes_of_one_file(tmp_path: Path) -> None:
             if process == rank and thread != MODEL_THREAD
         ]
         assert "communication" in {event["args"]["range"] for event in kernels}
-    # Ranks share a clock: both are inside of a collective at the same time.
+        # One arrow leads to each command.
+        ends = [arrow["f"]["ts"] for arrow in timeline.arrows.values() if arrow["f"]["pid"] == rank]
+        assert sorted(ends) == sorted(event["ts"] for event in kernels)
+    # Ranks share a clock: all are inside of a collective at the same time.
     collectives = [
         [nanoseconds(event) for event in timeline.slices[rank, 2] if event["args"]["kind"] == "collective"]
-        for rank in (0, 1)
+        for rank in range(ranks)
     ]
-    assert len(collectives[0]) == len(collectives[1]) > 0
-    for one, other in zip(*collectives, strict=True):
-        assert max(one[0], other[0]) < min(one[1], other[1])
+    assert len(collectives[0]) > 0
+    for spans in zip(*collectives, strict=True):
+        assert max(begin for begin, _ in spans) < min(end for _, end in spans)
 
 
 def test_a_failed_run_keeps_the_trace_until_the_error(tmp_path: Path) -> None:

@@ -66,6 +66,16 @@ absl::Status RunFlags::readPlace() {
   return absl::OkStatus();
 }
 
+/// Rejects a path that all ranks would write. `alternative` continues the error with another way out.
+static absl::Status requireRank(const OutputPath &output, int ranks, llvm::StringRef alternative) {
+  if (output.path.empty() || output.path.contains(kRankInPath))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(output.flag.str(), " is ", output.path.str(), ", which all of the ",
+                                                 ranks,
+                                                 " ranks would write: put {rank} into the path, as in out-{rank}",
+                                                 llvm::sys::path::extension(output.path).str(), alternative.str()));
+}
+
 static absl::Status checkRanks(const RunFlags &flags) {
   constexpr int kMostThreads = 8;
   int ranks = flags.ranks;
@@ -89,17 +99,17 @@ static absl::Status checkRanks(const RunFlags &flags) {
                                                    ranks, " ranks requires its own: pass --device cuda"));
   if (flags.profile.hasRoofline())
     return absl::InvalidArgumentError(absl::StrCat("--roofline conflicts with a run of ", ranks, " ranks"));
-  std::vector<OutputPath> outputs = {{"--outputs", flags.outputs.getValue()}};
-  // The ranks of one process share a trace.
-  if (flags.processes > 1 || flags.place)
-    outputs.push_back(flags.profile.getTracePath());
-  for (const OutputPath &output : outputs)
-    if (!output.path.empty() && !output.path.contains(kRankInPath))
-      return absl::InvalidArgumentError(absl::StrCat(output.flag.str(), " is ", output.path.str(),
-                                                     ", which all of the ", ranks,
-                                                     " ranks would write: put {rank} into the path, as in out-{rank}",
-                                                     llvm::sys::path::extension(output.path).str()));
-  return absl::OkStatus();
+  absl::Status status = requireRank({"--outputs", flags.outputs.getValue()}, ranks, "");
+  // Ranks that this program starts, as threads or as processes, share a trace.
+  if (flags.place && flags.traceFolder.empty())
+    status.Update(
+        requireRank(flags.profile.getTracePath(), ranks, ", or start the ranks with --nproc, which writes one file"));
+  return status;
+}
+
+bool RunFlags::collectsTraces() const {
+  llvm::StringRef path = profile.getTracePath().path;
+  return isLauncher() && !path.empty() && !path.contains(kRankInPath);
 }
 
 absl::Status RunFlags::check() const {

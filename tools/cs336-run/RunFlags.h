@@ -81,9 +81,15 @@ struct RunFlags {
       llvm::cl::value_desc("number"), llvm::cl::init(1), llvm::cl::cat(category)};
   llvm::cl::opt<int> processes{
       "nproc",
-      llvm::cl::desc("Start this many processes on this host, each of which runs the program as one rank. Lines that "
-                     "they print begin with the rank. A rank that fails ends all"),
+      llvm::cl::desc(
+          "Start this many processes on this host, each of which runs the program as one rank. Lines that "
+          "they print begin with the rank. A rank that fails ends all. --trace writes one file of all ranks, "
+          "or one per rank if the path contains {rank}"),
       llvm::cl::value_desc("number"), llvm::cl::init(1), llvm::cl::cat(category)};
+  TextFlag traceFolder{"trace-folder",
+                       llvm::cl::desc("Folder in which a rank of --nproc writes its trace for the process that started "
+                                      "it"),
+                       llvm::cl::value_desc("folder"), llvm::cl::ReallyHidden};
   RealFlag rankTimeout{"rank-timeout",
                        llvm::cl::desc("Seconds that a rank waits for the others to join, and at a collective, before "
                                       "the run fails (default 30). Requires several ranks"),
@@ -106,6 +112,9 @@ struct RunFlags {
 
   /// Returns whether this process starts the ranks.
   bool isLauncher() const { return processes > 1 && !place; }
+
+  /// Returns whether this process starts the ranks, and writes one trace of all of them.
+  bool collectsTraces() const;
 
   /// Returns an error if flags have impossible values, or conflict.
   absl::Status check() const;

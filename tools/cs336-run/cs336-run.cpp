@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RankLauncher.h"
 #include "RankRun.h"
 #include "RunFlags.h"
 #include "cs336/Bench/Profile/TraceOutput.h"
@@ -12,11 +13,10 @@
 #include "cs336/Driver/Compile/Registration.h"
 #include "cs336/Driver/Flags/GivenFlags.h"
 #include "cs336/Driver/Run/Program.h"
+#include "cs336/Driver/Run/RankTraceFile.h"
 #include "cs336/Driver/Tool/ToolMain.h"
 #include "cs336/runtime/Cores.h"
-#include "cs336/runtime/Launcher.h"
 #include "cs336/runtime/TcpGroup.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/WithColor.h"
 
 #include "absl/strings/str_cat.h"
@@ -109,18 +109,6 @@ static absl::Status runRanks(const RunFlags &flags, const std::shared_ptr<const 
   return first;
 }
 
-/// Runs this command again, as several processes.
-static absl::Status launch(const RunFlags &flags, llvm::ArrayRef<char *> arguments) {
-  LaunchOptions options;
-  options.command.push_back(llvm::sys::fs::getMainExecutable(arguments[0], reinterpret_cast<void *>(&runRanks)));
-  for (const char *argument : arguments.drop_front())
-    options.command.push_back(argument);
-  options.ranks = flags.processes;
-  options.timeout = absl::Seconds(flags.rankTimeout.getValue());
-  options.on_signal = bench::setInterruption;
-  return LaunchRanks(options);
-}
-
 /// Runs the entry on one rank. The communicator is null if there is only one rank.
 static absl::Status runRank(const RunFlags &flags, std::shared_ptr<const Executable> executable,
                             const format::EntryT &entry, std::unique_ptr<Communicator> communicator) {
@@ -128,8 +116,11 @@ static absl::Status runRank(const RunFlags &flags, std::shared_ptr<const Executa
   RankRun run(flags, std::move(executable), entry, std::move(communicator), llvm::outs());
   absl::Status status = run.run();
   std::optional<RankTrace> trace = run.takeTrace();
-  if (trace)
-    status.Update(bench::writeTraceFile(*trace, getPathOfRank(flags.profile.getTracePath().path, rank), "cs336-run"));
+  if (!trace)
+    return status;
+  std::string path = getPathOfRank(flags.profile.getTracePath().path, rank);
+  status.Update(flags.traceFolder.empty() ? bench::writeTraceFile(*trace, path, "cs336-run")
+                                          : writeRankTrace(*trace, flags.traceFolder));
   return status;
 }
 
@@ -139,7 +130,7 @@ static absl::Status run(RunFlags &flags, llvm::ArrayRef<char *> arguments) {
   if (absl::Status status = flags.check(); !status.ok())
     return status;
   if (flags.isLauncher())
-    return launch(flags, arguments);
+    return launchRanks(flags, arguments);
   // Joins the group before the program is compiled, so that a missing rank is reported in time.
   std::unique_ptr<Communicator> communicator;
   if (flags.place) {
