@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ForwardOperations.h"
+#include "RecomputableBlocks.h"
 #include "RecomputedSpan.h"
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
@@ -50,21 +50,16 @@ static void report(ArrayRef<ProgramBlock> blocks, size_t numBlocks, const Recomp
 
 void CheckpointPass::runOnOperation() {
   func::FuncOp function = getOperation();
-  if (every == 0 || function.isExternal() || !mayComputeAgain(function, remarkOptions))
+  if (every == 0 || function.isExternal())
     return;
-  SmallVector<Operation *> operations = collectForwardOperations(function);
-  DenseSet<Operation *> forward(operations.begin(), operations.end());
-  SmallVector<ProgramBlock> blocks = findRepeatedBlocks(collectActivations(operations));
-  if (blocks.empty()) {
-    remark::missed(function.getLoc(), remarkOptions("NoBlocks"))
-        << remark::add("nothing is computed again: the forward pass has no consecutive equal blocks with a "
-                       "single value between them");
+  std::optional<RecomputableBlocks> found = RecomputableBlocks::find(function, remarkOptions);
+  if (!found)
     return;
-  }
+  ArrayRef<ProgramBlock> blocks = found->blocks;
   numBlocks += blocks.size();
   for (size_t first = 0; first < blocks.size(); first += every) {
-    ArrayRef<ProgramBlock> together = ArrayRef<ProgramBlock>(blocks).drop_front(first).take_front(every);
-    RecomputedSpan span(together, forward, [](Operation *) { return true; });
+    ArrayRef<ProgramBlock> together = blocks.drop_front(first).take_front(every);
+    RecomputedSpan span(together, found->forward, [](Operation *) { return true; });
     report(together, blocks.size(), span);
     if (span.getNumDropped() == 0)
       continue;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ForwardOperations.h"
+#include "RecomputableBlocks.h"
 #include "RecomputationLadder.h"
 #include "RecomputedSpan.h"
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
@@ -49,19 +49,14 @@ LogicalResult SelectiveCheckpointPass::initialize(MLIRContext *context) {
 
 void SelectiveCheckpointPass::runOnOperation() {
   func::FuncOp function = getOperation();
-  if (share == 0 || function.isExternal() || !mayComputeAgain(function, remarkOptions))
+  if (share == 0 || function.isExternal())
     return;
-  SmallVector<Operation *> operations = collectForwardOperations(function);
-  DenseSet<Operation *> forward(operations.begin(), operations.end());
-  SmallVector<ProgramBlock> blocks = findRepeatedBlocks(collectActivations(operations));
-  if (blocks.empty()) {
-    remark::missed(function.getLoc(), remarkOptions("NoBlocks"))
-        << remark::add("nothing is computed again: the forward pass has no consecutive equal blocks with a "
-                       "single value between them");
+  std::optional<RecomputableBlocks> found = RecomputableBlocks::find(function, remarkOptions);
+  if (!found)
     return;
-  }
+  ArrayRef<ProgramBlock> blocks = found->blocks;
   numBlocks += blocks.size();
-  RecomputationLadder ladder(blocks, forward);
+  RecomputationLadder ladder(blocks, found->forward);
   if (ladder.getNumRungs() == 0) {
     remark::missed(function.getLoc(), remarkOptions("NothingDropped"))
         << remark::add("the backward pass reads no recomputable value of the {0} blocks", blocks.size());
@@ -74,7 +69,7 @@ void SelectiveCheckpointPass::runOnOperation() {
   auto steps = static_cast<size_t>(std::ceil(share * static_cast<double>(numSteps)));
   for (auto [index, block] : llvm::enumerate(blocks)) {
     size_t rung = steps / blocks.size() + (index < steps % blocks.size());
-    RecomputedSpan span(block, forward, [&](Operation *op) { return ladder.includes(rung, op); });
+    RecomputedSpan span(block, found->forward, [&](Operation *op) { return ladder.includes(rung, op); });
     if (span.getNumDropped() == 0)
       continue;
     remark::passed(block.operations.front()->getLoc(), remarkOptions("Recomputed"))
