@@ -25,6 +25,7 @@
 #include <cstdlib>
 #include <exception>
 #include <execinfo.h>
+#include <fcntl.h>
 #include <new>
 #include <system_error>
 #include <unistd.h>
@@ -106,6 +107,14 @@ static void onExit() {
     _exit(EXIT_FAILURE);
 }
 
+/// Occupies the numbers of standard input, output and error that are closed. Otherwise files that are opened later get
+/// these numbers, and the output is written to them. Like a closed descriptor, one with O_PATH fails to read and write.
+static void occupyClosedStreams() {
+  for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(descriptor, F_GETFD) < 0)
+      (void)open("/", O_PATH); // Gets the lowest number that is free.
+}
+
 /// Makes the C library load its unwinder now. It would load it on first use, which fails if memory is exhausted.
 static void prepareUnwinding() {
   void *frame;
@@ -113,6 +122,7 @@ static void prepareUnwinding() {
 }
 
 int cs336::toolMain(int argc, char **argv, function_ref<int()> body) {
+  occupyClosedStreams();
   std::set_terminate(onTerminate);
   install_bad_alloc_error_handler(onBadAlloc);
   install_fatal_error_handler(onFatalError);
