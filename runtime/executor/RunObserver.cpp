@@ -52,9 +52,9 @@ absl::Status NanCheck::OnCommandDone(const CommandInfo &command, absl::Duration 
   for (const WrittenTensor &tensor : written)
     if (std::string bad = FindBad(tensor.value, reject_infinities_); !bad.empty())
       return absl::OutOfRangeError(absl::StrCat(
-          "entry '", command.entry, "', ", command.phase, ", command ", command.index, ": ", command.kind, " '",
-          command.name, "'", command.layer.empty() ? "" : " of ", command.layer, command.location.empty() ? "" : " at ",
-          command.location, " is the first to write ", bad, " of '", tensor.name, "' ", ToString(tensor.value.type())));
+          command.phase, ", command ", command.index, ": ", command.kind, " '", command.name, "'",
+          command.layer.empty() ? "" : " of ", command.layer, command.location.empty() ? "" : " at ", command.location,
+          " is the first to write ", bad, " of '", tensor.name, "' ", ToString(tensor.value.type())));
   return absl::OkStatus();
 }
 
