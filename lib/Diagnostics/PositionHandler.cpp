@@ -32,9 +32,36 @@ static void noteOtherLines(Diagnostic &diagnostic, ArrayRef<SourcePosition> othe
                           << lines << (others.size() > kMostLines ? ", …" : "");
 }
 
-/// Emits a diagnostic again with positions; fails if it needs none or the text has none.
+static llvm::SourceMgr::DiagKind getKind(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Note:
+    return llvm::SourceMgr::DK_Note;
+  case DiagnosticSeverity::Warning:
+    return llvm::SourceMgr::DK_Warning;
+  case DiagnosticSeverity::Error:
+    return llvm::SourceMgr::DK_Error;
+  case DiagnosticSeverity::Remark:
+    return llvm::SourceMgr::DK_Remark;
+  }
+  llvm_unreachable("every severity has a kind");
+}
+
+/// Prints a diagnostic that is not about an operation, such as an error in a flag. MLIR would print the file name
+/// "<unknown>:0". Prints nothing if there is no text: then LLVM has printed the error of a pass option already.
+static void printWithoutPosition(const Diagnostic &diagnostic) {
+  std::string text = diagnostic.str();
+  if (StringRef trimmed = StringRef(text).trim(); !trimmed.empty())
+    llvm::SMDiagnostic("", getKind(diagnostic.getSeverity()), trimmed).print(nullptr, llvm::errs());
+}
+
+/// Emits a diagnostic again with positions, or prints it if it has no location. Fails if it has a position already, or
+/// the text has none.
 static LogicalResult emitWithPosition(Diagnostic &diagnostic, SourcePositions &positions, StringRef name) {
   Location loc = diagnostic.getLocation();
+  if (isa<UnknownLoc>(loc) && diagnostic.getNotes().empty()) {
+    printWithoutPosition(diagnostic);
+    return success();
+  }
   if (auto file = loc->findInstanceOf<FileLineColLoc>()) {
     if (file.getFilename() == name)
       noteNumber(diagnostic, positions.getLine(file.getLine()), file.getColumn());

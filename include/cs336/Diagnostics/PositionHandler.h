@@ -26,8 +26,9 @@ namespace cs336 {
 class SourcePositions;
 
 /// Adds the file and the line of IR text to diagnostics whose locations have only a name, such as
-/// `loc("layers.0.attn")`: it emits them again at the operation with this name, with the location as text. Other
-/// diagnostics are not changed. An error at a number that needs a decimal point gets a note with the right spelling.
+/// `loc("layers.0.attn")`: it emits them again at the operation with this name, with the location as text. Prints
+/// diagnostics that have no location, such as errors in flags, without a position. Other diagnostics are not changed.
+/// An error at a number that needs a decimal point gets a note with the right spelling.
 ///
 /// Construct it after the handler that prints: this object passes diagnostics to the handler that was registered before
 /// it.
