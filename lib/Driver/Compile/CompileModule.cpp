@@ -9,6 +9,7 @@
 
 #include "DumpFiles.h"
 #include "ExecutableCache.h"
+#include "PassDump.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Driver/Compile/Autotuner.h"
 #include "cs336/Driver/Compile/MemoryBudget.h"
@@ -124,9 +125,17 @@ LogicalResult cs336::runPipeline(ModuleOp module, const CompileOptions &given) {
   manager.enableTiming(scope);
   if (options.passStatistics)
     enablePassStatistics(manager, *options.passStatistics);
-  if (!options.dumpDir.empty() && failed(enableDump(manager, options.dumpDir)))
-    return failure();
-  return failure(failed(manager.run(module)) || failed(verify(module)));
+  std::optional<PassDump> dump;
+  if (!options.dumpDir.empty()) {
+    FailureOr<std::string> folder = createPassesFolder(module.getContext(), options.dumpDir);
+    if (failed(folder))
+      return failure();
+    dump.emplace(*folder).enable(manager);
+  }
+  LogicalResult result = failure(failed(manager.run(module)) || failed(verify(module)));
+  if (dump && !dump->getError().empty())
+    return fail(dump->getError());
+  return result;
 }
 
 static FailureOr<CompiledKernels> compileKernels(ModuleOp module, const CompileOptions &options) {

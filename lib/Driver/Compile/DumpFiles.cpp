@@ -22,23 +22,17 @@ using namespace cs336;
 
 static OpPrintingFlags getPrintingFlags() { return OpPrintingFlags().enableDebugInfo(); }
 
-LogicalResult cs336::enableDump(PassManager &manager, StringRef folder) {
+FailureOr<std::string> cs336::createPassesFolder(MLIRContext *context, StringRef folder) {
   // The system would create a folder whose name ends at the NUL.
   if (folder.contains('\0'))
-    return emitError(UnknownLoc::get(manager.getContext()))
+    return emitError(UnknownLoc::get(context))
            << "cannot make the folder '" << folder.take_until([](char c) { return c == '\0'; })
            << "\\00…': a folder's name cannot hold a NUL character";
   SmallString<128> passes(folder);
   llvm::sys::path::append(passes, "passes");
   if (std::error_code error = llvm::sys::fs::create_directories(passes))
-    return emitError(UnknownLoc::get(manager.getContext()))
-           << "cannot make the folder '" << passes << "': " << error.message();
-  manager.enableIRPrintingToFileTree(
-      /*shouldPrintBeforePass=*/[](Pass *, Operation *) { return false; },
-      /*shouldPrintAfterPass=*/[](Pass *, Operation *) { return true; },
-      /*printModuleScope=*/false, /*printAfterOnlyOnChange=*/false, /*printAfterOnlyOnFailure=*/false, passes,
-      getPrintingFlags());
-  return success();
+    return emitError(UnknownLoc::get(context)) << "cannot make the folder '" << passes << "': " << error.message();
+  return passes.str().str();
 }
 
 static LogicalResult writeFile(ModuleOp module, StringRef folder, StringRef name,

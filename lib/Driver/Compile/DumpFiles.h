@@ -10,15 +10,10 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
-namespace mlir {
-class PassManager;
-} // namespace mlir
-
 namespace cs336 {
 
-/// Creates `folder`, and makes the pass manager write the IR after every pass to numbered files in a tree under
-/// `folder`/passes.
-llvm::LogicalResult enableDump(mlir::PassManager &manager, llvm::StringRef folder);
+/// Returns the folder for the IR after every pass, `folder`/passes, which is created. Emits an error if it cannot be.
+llvm::FailureOr<std::string> createPassesFolder(mlir::MLIRContext *context, llvm::StringRef folder);
 
 /// Writes planned exec IR to `folder`/planned.mlir, and to `folder`/plan.txt a table of every entry's arena: offset,
 /// bytes, type and source of each buffer, in the order of offsets.

@@ -1,0 +1,84 @@
+//===- PassDump.cpp - The IR after every pass, in files -------------------===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PassDump.h"
+
+#include "cs336/Support/WriteOutput.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace cs336;
+
+namespace {
+/// Passes the IR after each pass to the dump.
+class DumpConfig : public PassManager::IRPrinterConfig {
+public:
+  explicit DumpConfig(PassDump &dump)
+      : IRPrinterConfig(/*printModuleScope=*/false, /*printAfterOnlyOnChange=*/false,
+                        /*printAfterOnlyOnFailure=*/false, OpPrintingFlags().enableDebugInfo()),
+        dump(dump) {}
+
+  void printAfterIfEnabled(Pass *pass, Operation *op, PrintCallbackFn print) override {
+    dump.write(pass->getArgument(), op, print);
+  }
+
+private:
+  PassDump &dump;
+};
+} // namespace
+
+void PassDump::enable(PassManager &manager) { manager.enableIRPrinting(std::make_unique<DumpConfig>(*this)); }
+
+/// Returns a name such as "func_func_train".
+static std::string getFolderName(Operation *op) {
+  std::string name = op->getName().getStringRef().str();
+  llvm::replace(name, '.', '_');
+  auto symbol = op->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName());
+  return name + "_" + (symbol ? symbol.str() : "no-symbol-name");
+}
+
+/// Returns a path such as "FOLDER/builtin_module_no-symbol-name/func_func_train/1_3_cs336-decompose.mlir". The numbers
+/// are those of the operation and of the operations around it.
+std::string PassDump::getPath(StringRef pass, Operation *op) {
+  auto [number, isFirst] = numbers.try_emplace(op, 0);
+  number->second += !isFirst;
+  SmallVector<Operation *> around;
+  for (Operation *each = op; each; each = each->getParentOp())
+    around.push_back(each);
+  SmallString<128> path(folder);
+  std::string file;
+  for (Operation *each : llvm::reverse(around)) {
+    llvm::sys::path::append(path, getFolderName(each));
+    file += llvm::utostr(numbers.lookup(each)) + "_";
+  }
+  llvm::sys::path::append(path, file + pass + ".mlir");
+  return path.str().str();
+}
+
+void PassDump::write(StringRef pass, Operation *op, function_ref<void(raw_ostream &)> print) {
+  std::string path;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!error.empty())
+      return;
+    path = getPath(pass, op);
+  }
+  // Printing verifies the IR on other threads, and this one may run another pass meanwhile: it holds no lock.
+  llvm::Error failure = writeDump(path, print);
+  if (!failure)
+    return;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (error.empty())
+    error = "cannot write '" + path + "': " + llvm::toString(std::move(failure));
+  else
+    llvm::consumeError(std::move(failure));
+}
