@@ -139,6 +139,8 @@ absl::Status AttentionCommand::checkFlags() const {
     return status;
   if (absl::Status status = compile.checkOutputs({output.getPath()}); !status.ok())
     return status;
+  if (absl::Status status = compile.refuseCheckpoint("attention alone has no layers"); !status.ok())
+    return status;
   return compile.check(device);
 }
 

@@ -8,6 +8,7 @@
 #include "cs336/Bench/Command/BenchFlags.h"
 
 #include "cs336/runtime/CudaInfo.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/TargetParser/Host.h"
 
 #include "absl/strings/str_cat.h"
@@ -38,6 +39,15 @@ absl::Status bench::checkTypes(const ModelDescription &description, ComputeType 
     return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("--dtype ", stringifyComputeType(type).str(),
                                                  " has no effect with --build-dtype f64: omit one of them"));
+}
+
+absl::Status bench::checkCheckpoint(const CompileFlags &flags, llvm::ArrayRef<ModelDescription> descriptions) {
+  bool hasBackwardPass = llvm::any_of(descriptions, [](const ModelDescription &each) {
+    return each.mode == Mode::ForwardBackward || each.mode == Mode::Train;
+  });
+  if (hasBackwardPass)
+    return absl::OkStatus();
+  return flags.refuseCheckpoint("it requires a backward pass, which --mode forward_backward and train have");
 }
 
 json::Object bench::describeDevice(runtime::DeviceId device, int64_t numThreads) {

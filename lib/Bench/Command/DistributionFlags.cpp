@@ -40,6 +40,10 @@ std::vector<Distribution> DistributionFlags::getModes() const {
   return modes.empty() ? defaults : std::vector<Distribution>(modes.begin(), modes.end());
 }
 
+bool DistributionFlags::haveExchange() const {
+  return llvm::any_of(getModes(), [](Distribution mode) { return mode != Distribution::None; });
+}
+
 absl::Status DistributionFlags::check() const {
   for (const BucketSize &size : bucketMiBs)
     if (!size.isAutomatic && size.mib <= 0)

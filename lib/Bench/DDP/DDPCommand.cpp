@@ -15,6 +15,7 @@
 #include "cs336/Bench/Profile/TraceOutput.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
+#include "cs336/Driver/Flags/GivenFlags.h"
 #include "cs336/Driver/Flags/OutputFile.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/runtime/CudaInfo.h"
@@ -91,6 +92,9 @@ absl::Status DDPCommand::check() const {
       return absl::InvalidArgumentError(absl::StrCat("--ranks is ", number, ", must be from 1 to ", kMostRanks));
   if (absl::Status status = distributions.check(); !status.ok())
     return status;
+  if (!distributions.haveExchange())
+    if (absl::Status status = refuseFlag(ranks, "--distribute none is one rank"); !status.ok())
+      return status;
   if (device.getValue().ordinal != 0)
     return absl::InvalidArgumentError(absl::StrCat("--device is ", runtime::ToString(device),
                                                    ": pass cuda; each rank takes the GPU of its number, and "

@@ -142,6 +142,8 @@ absl::StatusOr<ExplainCommand::Subject> ExplainCommand::explainModel(const Compi
     return absl::InvalidArgumentError(llvm::toString(description.takeError()));
   if (llvm::Error error = description->transformer.verify())
     return absl::InvalidArgumentError(llvm::toString(std::move(error)));
+  if (absl::Status status = checkCheckpoint(compile, {*description}); !status.ok())
+    return status;
   absl::StatusOr<json::Object> settings = describeSettings(*description, options);
   if (!settings.ok())
     return settings.status();

@@ -259,6 +259,8 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
   absl::StatusOr<std::vector<ModelDescription>> descriptions = describeModels(model, base);
   if (!descriptions.ok())
     return descriptions.status();
+  if (absl::Status status = checkCheckpoint(compile, *descriptions); !status.ok())
+    return status;
 
   size_t cells = descriptions->size() * compile.getPipelines().size();
   if (cells != 1 && !profile.getTracePath().path.empty())

@@ -248,6 +248,8 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
   absl::StatusOr<std::vector<ModelDescription>> descriptions = describeModels(model, ModelDescription());
   if (!descriptions.ok())
     return descriptions.status();
+  if (absl::Status status = checkCheckpoint(compile, *descriptions); !status.ok())
+    return status;
   size_t numPlans = descriptions->size() * getPipelines().size();
   if (absl::Status status = timeline.check(numPlans); !status.ok())
     return status;

@@ -217,6 +217,8 @@ absl::Status CompileFlags::checkWithoutCode() const {
   return status;
 }
 
+absl::Status CompileFlags::refuseCheckpoint(llvm::StringRef reason) const { return refuseFlag(checkpoints, reason); }
+
 std::vector<PipelineVariant> CompileFlags::getPipelines() const {
   std::vector<PipelineVariant> variants{{pipeline, "", ""}};
   // Without a flag, the option keeps the pipeline's default.

@@ -103,6 +103,11 @@ llvm::Expected<std::vector<ModelDescription>> ModelFlags::apply(const ModelDescr
     }
     descriptions = std::move(combined);
   }
+  bool trains = llvm::any_of(descriptions, [](const ModelDescription &each) { return each.mode == Mode::Train; });
+  for (const Flag &flag : flags)
+    if (!trains && flag.owner == Owner::Optimizer && flag.option->getNumOccurrences() > 0)
+      return llvm::createStringError(
+          llvm::formatv("--{0} has no effect: only --mode train has an optimizer", flag.option->ArgStr));
   return descriptions;
 }
 

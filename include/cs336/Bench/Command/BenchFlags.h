@@ -8,6 +8,7 @@
 #ifndef CS336_BENCH_COMMAND_BENCHFLAGS_H
 #define CS336_BENCH_COMMAND_BENCHFLAGS_H
 
+#include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/DeviceFlag.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
 #include "cs336/Pipelines/Pipelines.h"
@@ -29,6 +30,9 @@ absl::StatusOr<std::vector<ModelDescription>> describeModels(const ModelFlags &f
 /// Returns INVALID_ARGUMENT for mixed precision of a model that is built in float64, because autocast does not change
 /// float64.
 absl::Status checkTypes(const ModelDescription &description, ComputeType type);
+
+/// Returns INVALID_ARGUMENT for `--checkpoint` if none of the models has a backward pass.
+absl::Status checkCheckpoint(const CompileFlags &flags, llvm::ArrayRef<ModelDescription> descriptions);
 
 /// Describes the device for a report.
 llvm::json::Object describeDevice(runtime::DeviceId device, int64_t numThreads);

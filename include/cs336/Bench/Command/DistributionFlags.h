@@ -31,6 +31,9 @@ public:
 
   bool areGiven() const { return !modes.empty(); }
 
+  /// Returns true if there is a mode with an exchange: one other than none.
+  bool haveExchange() const;
+
   /// Returns the modes in order, and those with buckets once for each size.
   std::vector<ExchangeVariant> getVariants() const;
 

@@ -63,6 +63,9 @@ public:
   /// `--no-cache` and `--autotune`.
   absl::Status checkWithoutCode() const;
 
+  /// Returns INVALID_ARGUMENT with the reason if `--checkpoint` is given, where it has no effect.
+  absl::Status refuseCheckpoint(llvm::StringRef reason) const;
+
   /// Return whether the flag is given: `--checkpoint`, `--memory-budget`.
   bool setsCheckpoint() const { return !checkpoints.empty(); }
   bool setsMemoryBudget() const { return !memoryBudgets.empty(); }

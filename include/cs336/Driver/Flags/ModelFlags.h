@@ -28,7 +28,7 @@ public:
   ModelFlags(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand, Keys keys = Keys::All);
 
   /// Returns `base` with the flags' values: one description per combination of values, the last flag's varying fastest.
-  /// The error names the value, and the flag or its key.
+  /// The error names the value, and the flag or its key. Flags of the optimizer are an error if no description trains.
   llvm::Expected<std::vector<ModelDescription>> apply(const ModelDescription &base) const;
 
   /// Does the same for a tool with one model: lists are errors.
