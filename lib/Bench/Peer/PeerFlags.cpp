@@ -58,6 +58,10 @@ absl::Status PeerFlags::check() const {
     return absl::InvalidArgumentError(describeUnknown("--peer", peer, {"torch"}) +
                                       ", or torch: and a list with commas of " +
                                       listAlternatives(llvm::SmallVector<llvm::StringRef>(variants)));
+  std::vector<std::string> given = getVariants();
+  for (const std::string &variant : given)
+    if (llvm::count(given, variant) > 1)
+      return absl::InvalidArgumentError(absl::StrCat("--peer names '", variant, "' twice"));
   return absl::OkStatus();
 }
 

@@ -89,11 +89,16 @@ llvm::Expected<std::vector<ModelDescription>> ModelFlags::apply(const ModelDescr
       continue;
     llvm::SmallVector<StringRef> values;
     StringRef(flag.option->getValue()).split(values, ',');
+    for (StringRef &value : values)
+      value = value.trim();
+    for (StringRef value : values)
+      if (llvm::count(values, value) > 1)
+        return llvm::createStringError(llvm::formatv("--{0} names '{1}' twice", flag.option->ArgStr, value));
     std::vector<ModelDescription> combined;
     for (const ModelDescription &description : descriptions) {
       for (StringRef value : values) {
         ModelDescription &next = combined.emplace_back(description);
-        llvm::Expected<json::Value> parsed = flag.parse(value.trim());
+        llvm::Expected<json::Value> parsed = flag.parse(value);
         if (!parsed)
           return parsed.takeError();
         if (llvm::Error error = flag.owner == Owner::Optimizer ? next.optimizer.set(flag.key, *parsed)

@@ -13,6 +13,7 @@
 #include "cs336/Bench/Command/Command.h"
 #include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Bench/Peer/PeerFlags.h"
+#include "cs336/Driver/Flags/ListFlag.h"
 #include "cs336/runtime/RankEnvironment.h"
 
 #include <string>
@@ -66,9 +67,9 @@ private:
   std::string program;
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"All-reduce"};
-  llvm::cl::list<std::string> collectives, sizes, dtypes, operations;
-  llvm::cl::list<int> ranks;
-  llvm::cl::list<Backend, bool, EnumParser<Backend>> backends;
+  ListFlag<std::string> collectives, sizes, dtypes, operations;
+  ListFlag<int> ranks;
+  ListFlag<Backend, EnumParser<Backend>> backends;
   llvm::cl::opt<int64_t> warmup, steps;
   RealFlag timeout;
   PeerFlags peer;

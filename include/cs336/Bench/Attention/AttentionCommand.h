@@ -17,6 +17,7 @@
 #include "cs336/Bench/Peer/PeerFlags.h"
 #include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
+#include "cs336/Driver/Flags/ListFlag.h"
 #include "cs336/Driver/Flags/NoGraphFlag.h"
 
 #include "absl/status/statusor.h"
@@ -47,7 +48,7 @@ private:
     absl::Status check() const;
     std::vector<int64_t> get() const;
 
-    llvm::cl::list<int64_t> option;
+    ListFlag<int64_t> option;
     llvm::cl::alias underscored;
     int64_t preset;
   };
@@ -78,10 +79,10 @@ private:
   llvm::cl::OptionCategory category{"Measuring"};
   llvm::cl::OptionCategory caseCategory{"The attention"};
   SizesFlag batchSizes, numHeads, lengths, headDims;
-  llvm::cl::list<Mask, bool, EnumParser<Mask>> masks;
-  llvm::cl::list<std::string> scores;
-  llvm::cl::list<AttentionCase::Part, bool, EnumParser<AttentionCase::Part>> parts;
-  llvm::cl::list<std::string> tiles;
+  ListFlag<Mask, EnumParser<Mask>> masks;
+  ListFlag<std::string> scores;
+  ListFlag<AttentionCase::Part, EnumParser<AttentionCase::Part>> parts;
+  ListFlag<std::string> tiles;
   llvm::cl::opt<bool> compileOnly;
   llvm::cl::opt<int64_t> warmup;
   llvm::cl::alias warmupAlias;

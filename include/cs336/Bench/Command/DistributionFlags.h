@@ -9,6 +9,7 @@
 #define CS336_BENCH_COMMAND_DISTRIBUTIONFLAGS_H
 
 #include "cs336/Bench/Command/Distribution.h"
+#include "cs336/Driver/Flags/ListFlag.h"
 #include "cs336/Support/EnumParser.h"
 #include "llvm/Support/CommandLine.h"
 
@@ -41,8 +42,8 @@ private:
   std::vector<Distribution> getModes() const;
 
   std::vector<Distribution> defaults;
-  llvm::cl::list<Distribution, bool, EnumParser<Distribution>> modes;
-  llvm::cl::list<BucketSize> bucketMiBs;
+  ListFlag<Distribution, EnumParser<Distribution>> modes;
+  ListFlag<BucketSize> bucketMiBs;
 };
 
 } // namespace cs336::bench

@@ -17,6 +17,7 @@
 #include "cs336/Bench/Peer/PeerFlags.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/ExchangeFlag.h"
+#include "cs336/Driver/Flags/ListFlag.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
 #include "cs336/Driver/Run/TraceFile.h"
 
@@ -71,7 +72,7 @@ private:
   llvm::cl::OptionCategory modelCategory{"The model"};
   ModelFlags model;
   DistributionFlags distributions;
-  llvm::cl::list<int> ranks;
+  ListFlag<int> ranks;
   llvm::cl::opt<int64_t> warmup;
   llvm::cl::opt<int64_t> steps;
   DeviceFlag device;

@@ -17,6 +17,7 @@
 #include "cs336/Bench/Peer/PeerFlags.h"
 #include "cs336/Bench/Plan/TimelineFiles.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
+#include "cs336/Driver/Flags/ListFlag.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
 #include "cs336/Driver/Flags/NoGraphFlag.h"
 
@@ -54,7 +55,7 @@ private:
   llvm::cl::OptionCategory category{"Measuring"};
   llvm::cl::OptionCategory modelCategory{"The model"};
   ModelFlags model;
-  llvm::cl::list<int64_t> warmups;
+  ListFlag<int64_t> warmups;
   llvm::cl::alias warmupsAlias;
   llvm::cl::opt<int64_t> steps;
   llvm::cl::alias stepsAlias;

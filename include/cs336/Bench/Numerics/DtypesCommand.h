@@ -10,6 +10,7 @@
 
 #include "cs336/Bench/Command/Command.h"
 #include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Driver/Flags/ListFlag.h"
 #include "cs336/Pipelines/Pipelines.h"
 
 #include "absl/status/status.h"
@@ -34,7 +35,7 @@ private:
   llvm::cl::SubCommand subcommand;
   llvm::cl::OptionCategory category{"Types"};
   llvm::cl::opt<std::string> program;
-  llvm::cl::list<ComputeType> dtypes;
+  ListFlag<ComputeType> dtypes;
   OutputFlags output;
 };
 

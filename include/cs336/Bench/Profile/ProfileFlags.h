@@ -10,6 +10,7 @@
 
 #include "cs336/Driver/Compile/OutputPaths.h"
 #include "cs336/Driver/Flags/FlagParsers.h"
+#include "cs336/Driver/Flags/ListFlag.h"
 #include "cs336/Driver/Run/ProfileKey.h"
 #include "llvm/Support/CommandLine.h"
 
@@ -52,7 +53,7 @@ public:
 
 private:
   llvm::cl::opt<bool> profile;
-  llvm::cl::list<ProfileKey> keys;
+  ListFlag<ProfileKey> keys;
   llvm::cl::list<std::string> columns;
   llvm::cl::opt<int64_t> largest;
   llvm::cl::opt<bool> roofline;

@@ -13,6 +13,7 @@
 #include "cs336/Bench/Plan/LinkFlags.h"
 #include "cs336/Bench/Plan/PredictOnFlag.h"
 #include "cs336/Bench/Scaling/ScalingReport.h"
+#include "cs336/Driver/Flags/ListFlag.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
 
 #include "absl/status/statusor.h"
@@ -46,12 +47,12 @@ private:
   llvm::cl::OptionCategory modelCategory{"The model"};
   ModelFlags model;
   llvm::cl::opt<Part, /*ExternalStorage=*/false, EnumParser<Part>> part;
-  llvm::cl::list<Strategy, bool, EnumParser<Strategy>> strategies;
-  llvm::cl::list<int64_t> ranks;
-  llvm::cl::list<ComputeType> dtypes;
+  ListFlag<Strategy, EnumParser<Strategy>> strategies;
+  ListFlag<int64_t> ranks;
+  ListFlag<ComputeType> dtypes;
   llvm::cl::opt<int64_t> globalBatch;
   RealFlag tflops;
-  llvm::cl::list<std::string> buffers;
+  ListFlag<std::string> buffers;
   PredictOnFlag predictOn;
   LinkFlags links;
   OutputFlags output;

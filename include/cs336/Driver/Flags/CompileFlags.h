@@ -13,6 +13,7 @@
 #include "cs336/Driver/Flags/DeviceFlag.h"
 #include "cs336/Driver/Flags/DistributeFlags.h"
 #include "cs336/Driver/Flags/FlagParsers.h"
+#include "cs336/Driver/Flags/ListFlag.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -123,15 +124,15 @@ private:
 
   /// Null if the tool has no such flags.
   const DistributeFlags *distribute;
-  llvm::cl::list<ComputeType> dtypes;
-  llvm::cl::list<Fusion> fusions;
+  ListFlag<ComputeType> dtypes;
+  ListFlag<Fusion> fusions;
   /// Null without a sweep.
   std::unique_ptr<llvm::cl::opt<bool>> ladder;
-  llvm::cl::list<unsigned> checkpoints;
-  llvm::cl::list<std::string> memoryBudgets;
+  ListFlag<unsigned> checkpoints;
+  ListFlag<std::string> memoryBudgets;
   llvm::cl::opt<std::string> pipeline;
   TextFlag cpu;
-  llvm::cl::list<std::string> architectures;
+  ListFlag<std::string> architectures;
   llvm::cl::opt<bool> noCache;
   llvm::cl::opt<bool> autotune;
   TextFlag dumpDir;

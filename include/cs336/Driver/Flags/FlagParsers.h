@@ -8,6 +8,7 @@
 #ifndef CS336_DRIVER_FLAGS_FLAGPARSERS_H
 #define CS336_DRIVER_FLAGS_FLAGPARSERS_H
 
+#include "cs336/Driver/Flags/ListFlag.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
@@ -67,7 +68,7 @@ using TextFlag = llvm::cl::opt<std::string, /*ExternalStorage=*/false, NonEmptyT
 
 /// Flags whose value is a number or a list of numbers.
 using RealFlag = llvm::cl::opt<double, /*ExternalStorage=*/false, FiniteNumberParser>;
-using RealListFlag = llvm::cl::list<double, bool, FiniteNumberParser>;
+using RealListFlag = ListFlag<double, FiniteNumberParser>;
 
 } // namespace cs336
 
