@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Iterable
+
+import numpy as np
 
 
 def check_type(value: object, wanted: type | tuple[type, ...], what: str, remedies: dict[str, str]) -> None:
@@ -59,6 +62,33 @@ def check_range(value: object, what: str, lowest: int, bits: int) -> int:
     if number >= 1 << bits:
         raise ValueError(f"{what} is {number}, must be below 2^{bits}")
     return number
+
+
+def check_flag(value: object, what: str) -> bool:
+    """Return a Python or NumPy boolean as a Python boolean.
+
+    Raises
+    ------
+    TypeError
+        If the value is of another type, such as "no", which Python counts as true.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{what} must be True or False, is {value!r}")
+    return bool(value)
+
+
+def check_path(path: object, what: str) -> str:
+    """Return a path as a string.
+
+    Raises
+    ------
+    TypeError
+        If it is neither a string nor a path such as `pathlib.Path`.
+    """
+    name = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(name, str):
+        raise TypeError(f"{what} must be a path, is {path!r}")
+    return name
 
 
 def check_names(names: Iterable[str], what: str) -> list[str]:

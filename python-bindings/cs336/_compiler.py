@@ -10,7 +10,7 @@ from numbers import Real
 from typing import get_args
 
 from cs336 import _cs336
-from cs336._checks import check_name, check_names, check_range, check_type
+from cs336._checks import check_flag, check_name, check_names, check_path, check_range, check_type
 from cs336._config import ComputeType, Distribute, DType, Fusion, Mode, Optimizer, TransformerConfig, description_json
 from cs336._files import read_file, write_file
 
@@ -399,9 +399,10 @@ def compile(
         },
     )
     parsed = parse(module) if isinstance(module, str) else module
-    folder = os.fspath(dump_dir) if dump_dir is not None else ""
+    folder = "" if dump_dir is None else check_path(dump_dir, "dump_dir")
+    caches = check_flag(use_cache, "use_cache")
     return Executable(
-        parsed._module.compile(options, device, targets, use_cache, folder, reads_device_memory=memory_budget == "auto")
+        parsed._module.compile(options, device, targets, caches, folder, reads_device_memory=memory_budget == "auto")
     )
 
 

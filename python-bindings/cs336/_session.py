@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cs336 import _cs336
 from cs336._arrays import TensorLike, as_input
-from cs336._checks import check_integer, check_name, check_names, check_type
+from cs336._checks import check_flag, check_integer, check_name, check_names, check_range, check_type
 from cs336._compiler import Executable
 from cs336.distributed import Group
 
@@ -170,6 +170,8 @@ class Session:
         If there is not enough memory; the message contains the requested bytes and their purpose.
     RuntimeError
         If the executable is for another device, if the device does not exist, or if kernels cannot be profiled.
+    TypeError
+        If an argument is of the wrong type. The message names it.
     ValueError
         If the device or the exchange has an invalid name, or if `use_graphs` is false or `exchange` is not "auto" on
         the CPU.
@@ -188,16 +190,18 @@ class Session:
         group: Group | None = None,
     ) -> None:
         check_type(executable, Executable, "the executable of a session", _EXECUTABLES)
+        if group is not None:
+            check_type(group, Group, "the group of a session", {"": "join one with cs336.distributed.init()"})
         self._session = _cs336.Session(
             executable._executable,
-            device,
-            num_threads,
-            memory_limit_bytes,
-            poison_memory,
-            profile,
-            use_graphs,
-            exchange,
-            group._group if group else None,
+            check_name(device, "device"),
+            check_range(num_threads, "num_threads", lowest=0, bits=31),
+            check_range(memory_limit_bytes, "memory_limit_bytes", lowest=0, bits=63),
+            check_flag(poison_memory, "poison_memory"),
+            check_flag(profile, "profile"),
+            check_flag(use_graphs, "use_graphs"),
+            check_name(exchange, "exchange"),
+            None if group is None else group._group,
         )
         self._lock = threading.RLock()
         self._variables = executable.variables

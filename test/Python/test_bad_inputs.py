@@ -135,6 +135,38 @@ def test_options_out_of_range(arguments: dict[str, Any], message: str, capfd: py
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"use_cache": "no"}, "use_cache must be True or False, is 'no'"),
+        ({"dump_dir": 3}, "dump_dir must be a path, is 3"),
+        ({"dump_dir": b"folder"}, "dump_dir must be a path, is b'folder'"),
+    ],
+)
+def test_types_of_arguments_of_compile(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        cs336.compile(cs336.build(cs336.TransformerConfig(16, 24, 1, 2), "forward"), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"device": 0}, "device must be a string, is 0"),
+        ({"num_threads": 2.0}, "num_threads must be an integer, is 2.0"),
+        ({"memory_limit_bytes": "1GiB"}, "memory_limit_bytes must be an integer, is '1GiB'"),
+        ({"profile": "yes"}, "profile must be True or False, is 'yes'"),
+        ({"use_graphs": None}, "use_graphs must be True or False, is None"),
+        ({"exchange": 1}, "exchange must be a string, is 1"),
+        ({"group": "g"}, "the group of a session must be of type Group, is of type str: join one with cs336.distri"),
+        ({"group": 0}, "the group of a session must be of type Group, is of type int"),
+    ],
+)
+def test_types_of_arguments_of_a_session(arguments: dict[str, Any], message: str) -> None:
+    executable = cs336.compile(cs336.build(cs336.TransformerConfig(16, 24, 1, 2, 31, 8, 2), "forward"))
+    with pytest.raises(TypeError, match=re.escape(message)):
+        cs336.Session(executable, **arguments)
+
+
 def test_booleans_are_numbers(capfd: pytest.CaptureFixture[str]) -> None:
     """The text of an option has the number 1 for True, which is an integer in Python."""
     module = cs336.build(cs336.TransformerConfig(16, 24, 2, 2), "train")
