@@ -43,7 +43,7 @@ IMPORT = ["cs336-translate", "--import-transformer"]
         (["cs336-bench", "attention", "--part", "odd"], "unknown part 'odd': expected whole or scores"),
         (["cs336-bench", "attention", "--peer", "odd"], "unknown --peer 'odd': expected torch, or torch:"),
         (["cs336-bench", "model", "--size", "tiny", "--peer", "torch:odd"], "with commas of eager, primitive, sdpa,"),
-        (["cs336-bench", "study", "odd"], "unknown study 'odd': expected benchmarking_script, "),
+        (["cs336-bench", "study", "odd"], "others: cs336-bench study --list lists them"),
         (["cs336-bench", "odd"], "unknown command 'odd': expected model, attention, allreduce, ddp, plan, "),
         (
             ["cs336-bench", "plan", "--size", "tiny", "--pipeline-options", "mode=odd"],

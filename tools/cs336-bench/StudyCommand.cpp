@@ -202,6 +202,9 @@ absl::Status StudyCommand::run(llvm::StringRef) {
     if (study.isCalled(name))
       return runAll(study);
   auto names = llvm::map_to_vector(getStudies(), [](const Study &study) { return study.name; });
-  return absl::InvalidArgumentError(name.empty() ? "no study is given: expected " + llvm::join(names, ", ")
-                                                 : describeUnknown("study", name, names));
+  if (name.empty())
+    return absl::InvalidArgumentError("no study is given: expected " + llvm::join(names, ", "));
+  for (const Study &study : getStudies())
+    names.append(study.aliases.begin(), study.aliases.end());
+  return absl::InvalidArgumentError(describeUnknownOfMany("study", name, names, "cs336-bench study --list"));
 }

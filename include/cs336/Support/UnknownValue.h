@@ -22,6 +22,11 @@ std::string listAlternatives(llvm::ArrayRef<llvm::StringRef> names);
 /// "unknown dtype 'fp8': expected fp32, tf32, bf16 or fp16".
 std::string describeUnknown(llvm::StringRef what, llvm::StringRef value, llvm::ArrayRef<llvm::StringRef> known);
 
+/// Returns the same error for a long list, with the known names that are most similar to the value. `where` lists the
+/// others: "cs336-bench study --list".
+std::string describeUnknownOfMany(llvm::StringRef what, llvm::StringRef value, llvm::ArrayRef<llvm::StringRef> known,
+                                  llvm::StringRef where);
+
 } // namespace cs336
 
 #endif // CS336_SUPPORT_UNKNOWNVALUE_H

@@ -16,25 +16,6 @@
 using namespace cs336;
 using namespace cs336::bench;
 
-/// The number of names in an error.
-static constexpr size_t kMostSuggestions = 5;
-
-static absl::Status makeUnknown(llvm::StringRef pattern, llvm::ArrayRef<llvm::StringRef> names) {
-  if (names.empty())
-    return absl::NotFoundError("the program has no kernels");
-  std::vector<llvm::StringRef> nearest(names.begin(), names.end());
-  llvm::stable_sort(nearest, [&](llvm::StringRef a, llvm::StringRef b) {
-    return a.edit_distance(pattern) < b.edit_distance(pattern);
-  });
-  bool areMore = nearest.size() > kMostSuggestions;
-  nearest.resize(std::min(nearest.size(), kMostSuggestions));
-  std::string message = describeUnknown("kernel", pattern, nearest);
-  if (areMore)
-    absl::StrAppend(&message, ", or one of ", names.size() - nearest.size(),
-                    " others: cs336-bench explain without a name lists them");
-  return absl::NotFoundError(message);
-}
-
 absl::StatusOr<std::vector<std::string>> bench::findKernels(llvm::StringRef pattern,
                                                             llvm::ArrayRef<llvm::StringRef> names) {
   if (llvm::is_contained(names, pattern))
@@ -54,7 +35,9 @@ absl::StatusOr<std::vector<std::string>> bench::findKernels(llvm::StringRef patt
   } else {
     keep([&](llvm::StringRef name) { return name.contains(pattern); });
   }
+  if (found.empty() && names.empty())
+    return absl::NotFoundError("the program has no kernels");
   if (found.empty())
-    return makeUnknown(pattern, names);
+    return absl::NotFoundError(describeUnknownOfMany("kernel", pattern, names, "cs336-bench explain without a name"));
   return found;
 }
