@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Bench/AllReduce/AllReduceBenchmark.h"
+#include "cs336/Bench/AllReduce/AllReduceCommand.h"
 #include "cs336/Bench/AllReduce/CollectiveProgram.h"
 
 #include <gmock/gmock.h>
@@ -33,6 +33,21 @@ TEST(CollectiveProgramTest, TimedEntriesAreChains) {
   EXPECT_EQ(count(text, line), 4u);
   EXPECT_THAT(text, HasSubstr("exec.variable @source0 state : memref<64xbf16>"));
   EXPECT_THAT(text, Not(HasSubstr("target")));
+}
+
+TEST(PeerCasesTest, BackendsOnGPUsShareThePeersRows) {
+  CollectiveCase first{Collective::AllReduce, DType::kF32, Reduction::kSum, 64}, second = first;
+  second.count = 128;
+  auto makeRow = [](Backend backend, int ranks, const CollectiveCase &one, std::string peer) {
+    return AllReduceRow{backend, ranks, 0, {one, {1.0}}, std::move(peer)};
+  };
+  std::vector<AllReduceRow> rows{makeRow(Backend::NCCL, 2, first, ""), makeRow(Backend::NCCL, 2, first, "plain")};
+  std::vector<AllReduceRow> own{makeRow(Backend::Peers, 2, first, ""), makeRow(Backend::Peers, 2, second, "")};
+  EXPECT_THAT(listPeerCases("plain", own, rows), testing::ElementsAre(second));
+  EXPECT_THAT(listPeerCases("graph", own, rows), testing::ElementsAre(first, second));
+  // Another number of ranks, and processes without GPUs, are other measurements.
+  EXPECT_THAT(listPeerCases("plain", {makeRow(Backend::Peers, 4, first, "")}, rows), testing::ElementsAre(first));
+  EXPECT_THAT(listPeerCases("plain", {makeRow(Backend::Tcp, 2, first, "")}, rows), testing::ElementsAre(first));
 }
 
 TEST(CollectiveProgramTest, PartsAreOnOneSide) {

@@ -10,6 +10,7 @@
 #include "cs336/Bench/AllReduce/CollectiveProgram.h"
 #include "cs336/Driver/Flags/DeviceFlag.h"
 #include "cs336/runtime/Session.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -71,7 +72,7 @@ static absl::StatusOr<AllReduceTimes> measureOne(Session &session, Communicator 
   return result;
 }
 
-/// Returns the cases of one collective, type and reduction, by size.
+/// Returns the cases of one collective, type and reduction, by size. Sizes that are equal after rounding are one case.
 static std::vector<CollectiveCase> listCases(Collective collective, DType dtype, Reduction reduction, int ranks,
                                              const AllReducePlan &plan) {
   std::vector<CollectiveCase> cases;
@@ -79,7 +80,9 @@ static std::vector<CollectiveCase> listCases(Collective collective, DType dtype,
     int64_t count = std::max<int64_t>(1, bytes / ByteSize(dtype));
     if (!isInPlace(collective))
       count = std::max<int64_t>(1, count / ranks) * ranks;
-    cases.push_back({collective, dtype, reduction, count});
+    CollectiveCase one{collective, dtype, reduction, count};
+    if (!llvm::is_contained(cases, one))
+      cases.push_back(one);
   }
   return cases;
 }

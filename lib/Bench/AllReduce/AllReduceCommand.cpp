@@ -228,7 +228,8 @@ AllReducePlan AllReduceCommand::getPlan() const {
   for (const std::string &name : collectives)
     plan.collectives.push_back(*findValue(kCollectives, name));
   for (const std::string &size : sizes)
-    plan.sizes.push_back(*parseBytes(size));
+    if (int64_t bytes = *parseBytes(size); !llvm::is_contained(plan.sizes, bytes))
+      plan.sizes.push_back(bytes);
   for (const std::string &name : dtypes)
     plan.dtypes.push_back(*findValue(kTypes, name));
   for (const std::string &name : operations)
@@ -354,16 +355,28 @@ absl::StatusOr<std::unique_ptr<CollectivePeer>> AllReduceCommand::startPeer() co
   return torch;
 }
 
+std::vector<CollectiveCase> cs336::bench::listPeerCases(llvm::StringRef variant, llvm::ArrayRef<AllReduceRow> own,
+                                                        llvm::ArrayRef<AllReduceRow> rows) {
+  std::vector<CollectiveCase> cases;
+  for (const AllReduceRow &row : own) {
+    bool isOnGPU = isOnGPUs(row.backend);
+    bool isDone = llvm::any_of(rows, [&](const AllReduceRow &other) {
+      return other.peer == variant && isOnGPUs(other.backend) == isOnGPU && other.ranks == row.ranks &&
+             other.times.one == row.times.one;
+    });
+    if (row.status.ok() && !isDone && CollectivePeer::isMeasured(variant, row.times.one, isOnGPU))
+      cases.push_back(row.times.one);
+  }
+  return cases;
+}
+
 /// Measures the peer's variants of the same cases, between processes. Its rows follow.
 static absl::Status measurePeer(CollectivePeer &torch, llvm::ArrayRef<AllReduceRow> own,
                                 std::vector<AllReduceRow> &rows) {
   bool isOnGPU = isOnGPUs(own.front().backend);
   int ranks = own.front().ranks;
   for (const std::string &variant : torch.getVariants()) {
-    std::vector<CollectiveCase> cases;
-    for (const AllReduceRow &row : own)
-      if (row.status.ok() && CollectivePeer::isMeasured(variant, row.times.one, isOnGPU))
-        cases.push_back(row.times.one);
+    std::vector<CollectiveCase> cases = listPeerCases(variant, own, rows);
     if (cases.empty())
       continue;
     absl::StatusOr<std::vector<AllReduceTimes>> measured = torch.measure(variant, cases, ranks, isOnGPU);

@@ -32,6 +32,11 @@ struct AllReduceRow {
   absl::Status status = absl::OkStatus();
 };
 
+/// Returns the cases of this program's rows that a variant of PyTorch has to measure: those that have times and that
+/// `rows` lack. PyTorch exchanges data in one way on each kind of device, so that backends on GPUs share its rows.
+std::vector<CollectiveCase> listPeerCases(llvm::StringRef variant, llvm::ArrayRef<AllReduceRow> own,
+                                          llvm::ArrayRef<AllReduceRow> rows);
+
 /// The subcommand `allreduce`: the bandwidth of all-reduces and other collectives between ranks that are processes or
 /// threads, by the number of ranks and the size. It starts the processes itself: each runs the same command as one
 /// rank, and rank 0 writes its results to a file.
