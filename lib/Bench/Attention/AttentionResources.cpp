@@ -39,6 +39,7 @@ absl::StatusOr<KernelResources> bench::readResources(const runtime::Executable &
         if (!code)
           return absl::DataLossError(
               absl::StrCat("machine code of kernel '", kernel->name, "': ", llvm::toString(code.takeError())));
+        most.architecture = architecture.str();
         for (const CubinResources &each : *code)
           add(*implementation, each, most);
       }

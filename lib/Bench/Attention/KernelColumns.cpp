@@ -30,6 +30,16 @@ static std::optional<int64_t> getResource(const KernelResources &resources, int6
 void bench::appendKernelColumns(std::vector<Column<AttentionRow>> &columns, llvm::ArrayRef<AttentionRow> rows) {
   bool isShown =
       llvm::any_of(rows, [](const AttentionRow &row) { return row.tile || row.measurement.forward.host.empty(); });
+  // With several architectures, the resources are those of the first one, or with tiles of the one with the least
+  // shared memory.
+  columns.push_back({"arch", "arch",
+                     [](const AttentionRow &row) {
+                       const Measurement &each = row.measurement;
+                       llvm::StringRef name = each.forwardBlock ? llvm::StringRef(each.forwardBlock->architecture)
+                                                                : llvm::StringRef(each.forwardResources.architecture);
+                       return name.empty() ? Cell::empty() : Cell(name);
+                     },
+                     isShown ? Show::Setting : Show::OnRequest, Role::Result});
   auto add = [&](std::string title, std::string key, auto get) {
     columns.push_back({std::move(title), std::move(key),
                        [get](const AttentionRow &row) { return makeInteger(get(row.measurement)); },

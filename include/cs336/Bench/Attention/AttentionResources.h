@@ -14,11 +14,14 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
+#include <string>
 
 namespace cs336::bench {
 
 /// The resources of the kernels of a program for GPUs. Each number is the maximum over all kernels.
 struct KernelResources {
+  /// The architecture of the machine code; empty for a program without any.
+  std::string architecture;
   /// Static and dynamic shared memory of a block.
   int64_t sharedBytes = 0;
   int64_t registersPerThread = 0;
@@ -26,8 +29,8 @@ struct KernelResources {
   int64_t localBytesPerThread = 0;
 };
 
-/// Returns the resources of the executable's machine code for an architecture; zeros if it has none. DATA_LOSS if the
-/// code cannot be read.
+/// Returns the resources of the executable's machine code for an architecture; no architecture and zeros if it has
+/// none. DATA_LOSS if the code cannot be read.
 absl::StatusOr<KernelResources> readResources(const runtime::Executable &executable, llvm::StringRef architecture);
 
 } // namespace cs336::bench
