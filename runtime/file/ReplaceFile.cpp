@@ -96,6 +96,10 @@ bool IsTemporaryName(absl::string_view candidate, absl::string_view prefix) {
 
 //===----------------------------------------------------------------------===//
 // Temporary files of killed writers
+//
+// The next writer of the same file removes them. A file without a name
+// (O_TMPFILE) would end with its writer, but it cannot replace a file: linkat
+// fails if the name exists. NFS, for example, has no such files.
 //===----------------------------------------------------------------------===//
 
 bool IsAbandoned(const FileDescriptor &file, const struct stat &info) {
