@@ -108,7 +108,7 @@ def test_complete_cells_are_printed(arguments: list[str], number: signal.Signals
 @pytest.mark.parametrize("distribute", ["none", "flat"])
 @pytest.mark.parametrize("seconds", [0, 2], ids=["before its ranks start", "while its ranks run"])
 def test_ranks_end(distribute: str, seconds: float) -> None:
-    with bench("ddp", *MODEL, "--ranks", "2", "--distribute", distribute, *FOREVER) as process:
+    with bench("ddp", *MODEL, "--distribute", distribute, *FOREVER) as process:
         wait_for(process, "[1/1]")
         time.sleep(seconds)
         process.send_signal(signal.SIGINT)

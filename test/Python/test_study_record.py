@@ -52,9 +52,7 @@ def test_several_commands(tmp_path: Path) -> None:
         "--vocab-size",
         "31",
     ]
-    process = run(
-        tmp_path, "benchmarking_mixed_precision", "--device", "cpu", "--warmup", "0", "--dtype", "fp32", *flags
-    )
+    process = run(tmp_path, "benchmarking_mixed_precision", *flags)
     assert process.returncode == 0, process.stderr
     page = (tmp_path / "out" / "study-1.5.md").read_text()
     assert [line for line in page.splitlines() if line.startswith("## ")] == [
