@@ -34,9 +34,11 @@
 // NO-CACHE-NOT: Look for cubins
 // NO-CACHE: NVRTC: 8 of 8 cubins
 // RUN: cmp %t.cold.cs336x %t.own.cs336x
-// One architecture more is compiled for that one only; naming it twice counts once.
-// RUN: env CS336_CACHE_DIR=%t.cache cs336-translate --emit-executable --device cuda --arch sm_80,sm_89,sm_89 %s --timing -o %t.more.cs336x 2>&1 | FileCheck %s --check-prefix=MORE
+// One architecture more is compiled for that one only.
+// RUN: env CS336_CACHE_DIR=%t.cache cs336-translate --emit-executable --device cuda --arch sm_80,sm_89 %s --timing -o %t.more.cs336x 2>&1 | FileCheck %s --check-prefix=MORE
 // MORE: NVRTC: 2 of 4 cubins
+// RUN: not cs336-translate --emit-executable --device cuda --arch sm_89,sm_89 %s -o %t.twice.cs336x 2>&1 | FileCheck %s --check-prefix=TWICE
+// TWICE: for the --arch option: it names 'sm_89' twice
 
 // --no-cache writes nothing either.
 // RUN: env CS336_CACHE_DIR=%t.unused cs336-translate --emit-executable --device cuda %s --no-cache -o %t.own.cs336x
