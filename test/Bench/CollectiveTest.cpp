@@ -50,6 +50,19 @@ TEST(PeerCasesTest, BackendsOnGPUsShareThePeersRows) {
   EXPECT_THAT(listPeerCases("plain", {makeRow(Backend::Tcp, 2, first, "")}, rows), testing::ElementsAre(first));
 }
 
+TEST(PeerCasesTest, PyTorchIsComparedWithTheFastestBackendOfGPUs) {
+  CollectiveCase one{Collective::AllReduce, DType::kF32, Reduction::kSum, 256};
+  auto makeRow = [&](Backend backend, double milliseconds, std::string peer) {
+    return AllReduceRow{backend, 2, 0, {one, {milliseconds}, 0}, std::move(peer)};
+  };
+  std::vector<AllReduceRow> rows{makeRow(Backend::NCCL, 2, ""), makeRow(Backend::NCCL, 3, "plain"),
+                                 makeRow(Backend::Peers, 1, ""), makeRow(Backend::Threads, 0.5, ""),
+                                 makeRow(Backend::Tcp, 4, "plain")};
+  EXPECT_EQ(findCompared(rows[1], rows), &rows[2]);
+  EXPECT_EQ(findCompared(rows[0], rows), nullptr);
+  EXPECT_EQ(findCompared(rows[4], rows), nullptr);
+}
+
 TEST(CollectiveProgramTest, PartsAreOnOneSide) {
   std::vector<CollectiveCase> cases{{Collective::AllGather, DType::kF32, Reduction::kSum, 64},
                                     {Collective::ReduceScatter, DType::kF32, Reduction::kMax, 64}};

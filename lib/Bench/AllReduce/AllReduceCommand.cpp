@@ -99,19 +99,24 @@ AllReduceCommand::AllReduceCommand(std::string program)
 
 void AllReduceCommand::hideOtherOptions() { hideOtherFlags({&category}, subcommand); }
 
-/// Returns this program's row of the same case, or null.
-static const AllReduceRow *findOwn(const AllReduceRow &row, llvm::ArrayRef<AllReduceRow> rows) {
-  const auto *found = llvm::find_if(rows, [&](const AllReduceRow &other) {
-    return other.peer.empty() && other.backend == row.backend && other.ranks == row.ranks &&
-           other.times.one == row.times.one;
-  });
-  return found == rows.end() ? nullptr : found;
+const AllReduceRow *bench::findCompared(const AllReduceRow &row, llvm::ArrayRef<AllReduceRow> rows) {
+  const AllReduceRow *fastest = nullptr;
+  if (row.peer.empty() || !row.status.ok())
+    return fastest;
+  auto getMedian = [](const AllReduceRow &each) { return computeStatistics(each.times.milliseconds).median; };
+  for (const AllReduceRow &other : rows) {
+    bool isComparable = other.backend == row.backend || (isOnGPUs(other.backend) && isOnGPUs(row.backend));
+    if (other.peer.empty() && other.status.ok() && isComparable && other.ranks == row.ranks &&
+        other.times.one == row.times.one && (!fastest || getMedian(other) < getMedian(*fastest)))
+      fastest = &other;
+  }
+  return fastest;
 }
 
 /// Returns PyTorch's median over ours. "mismatch" if either side has wrong elements.
 static Cell makePeerRatio(const AllReduceRow &row, llvm::ArrayRef<AllReduceRow> rows) {
-  const AllReduceRow *own = row.peer.empty() || !row.status.ok() ? nullptr : findOwn(row, rows);
-  if (!own || !own->status.ok())
+  const AllReduceRow *own = findCompared(row, rows);
+  if (!own)
     return Cell::empty();
   if (row.times.wrong != 0 || own->times.wrong != 0)
     return Cell::note("mismatch");
@@ -168,6 +173,12 @@ static std::vector<Column<AllReduceRow>> getColumnsOfRows(llvm::ArrayRef<AllRedu
              return row.peer.empty() && row.status.ok() ? Cell::number(row.startupMilliseconds, 1) : Cell::empty();
            }},
           {"over cs336", "torch_over_cs336", [rows](const Row &row) { return makePeerRatio(row, rows); }},
+          {"compared with", "compared_with",
+           [rows](const Row &row) {
+             const Row *own = findCompared(row, rows);
+             return own ? Cell(getName(kBackends, own->backend)) : Cell::empty();
+           },
+           Show::OnRequest},
           {"times (ms)", kStepsKey,
            whenMeasured([](const Row &row) { return Cell::data(json::Array(row.times.milliseconds)); }), Show::Data},
           {"status", kStatusKey,

@@ -37,6 +37,11 @@ struct AllReduceRow {
 std::vector<CollectiveCase> listPeerCases(llvm::StringRef variant, llvm::ArrayRef<AllReduceRow> own,
                                           llvm::ArrayRef<AllReduceRow> rows);
 
+/// Returns this program's row that PyTorch's row is compared with: the fastest of the same case, among those of the
+/// same backend or, on GPUs, of all backends. Null for this program's rows, for a row without times, and if there is
+/// none.
+const AllReduceRow *findCompared(const AllReduceRow &row, llvm::ArrayRef<AllReduceRow> rows);
+
 /// The subcommand `allreduce`: the bandwidth of all-reduces and other collectives between ranks that are processes or
 /// threads, by the number of ranks and the size. It starts the processes itself: each runs the same command as one
 /// rank, and rank 0 writes its results to a file.
