@@ -54,14 +54,9 @@ static void printWithoutPosition(const Diagnostic &diagnostic) {
     llvm::SMDiagnostic("", getKind(diagnostic.getSeverity()), trimmed).print(nullptr, llvm::errs());
 }
 
-/// Emits a diagnostic again with positions, or prints it if it has no location. Fails if it has a position already, or
-/// the text has none.
+/// Emits a diagnostic again with positions. Fails if it has a position already, or the text has none.
 static LogicalResult emitWithPosition(Diagnostic &diagnostic, SourcePositions &positions, StringRef name) {
   Location loc = diagnostic.getLocation();
-  if (isa<UnknownLoc>(loc) && diagnostic.getNotes().empty()) {
-    printWithoutPosition(diagnostic);
-    return success();
-  }
   if (auto file = loc->findInstanceOf<FileLineColLoc>()) {
     if (file.getFilename() == name)
       noteNumber(diagnostic, positions.getLine(file.getLine()), file.getColumn());
@@ -87,6 +82,14 @@ static LogicalResult emitWithPosition(Diagnostic &diagnostic, SourcePositions &p
   return success();
 }
 
+/// The same for tools, which print diagnostics: prints those without a location.
+static LogicalResult printOrEmitWithPosition(Diagnostic &diagnostic, SourcePositions &positions, StringRef name) {
+  if (!isa<UnknownLoc>(diagnostic.getLocation()) || !diagnostic.getNotes().empty())
+    return emitWithPosition(diagnostic, positions, name);
+  printWithoutPosition(diagnostic);
+  return success();
+}
+
 PositionHandler::PositionHandler(StringRef text, StringRef name, MLIRContext *context)
     : ScopedDiagnosticHandler(context),
       positions(std::make_unique<SourcePositions>(text, text, context->getDialectRegistry())) {
@@ -95,7 +98,10 @@ PositionHandler::PositionHandler(StringRef text, StringRef name, MLIRContext *co
 
 PositionHandler::PositionHandler(const llvm::SourceMgr &sources, MLIRContext *context)
     : PositionHandler(sources.getMemoryBuffer(sources.getMainFileID())->getBuffer(),
-                      sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier(), context) {}
+                      sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier(), context) {
+  StringRef name = sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier();
+  setHandler([this, name](Diagnostic &diagnostic) { return printOrEmitWithPosition(diagnostic, *positions, name); });
+}
 
 PositionHandler::~PositionHandler() = default;
 
@@ -116,8 +122,9 @@ struct SharedText {
   void addHandler(MLIRContext *context) {
     hasHandler = true;
     auto positions = std::make_shared<SourcePositions>(text, chunks[nextChunk - 1], registry);
-    context->getDiagEngine().registerHandler(
-        [positions, name = name](Diagnostic &diagnostic) { return emitWithPosition(diagnostic, *positions, name); });
+    context->getDiagEngine().registerHandler([positions, name = name](Diagnostic &diagnostic) {
+      return printOrEmitWithPosition(diagnostic, *positions, name);
+    });
   }
 };
 
