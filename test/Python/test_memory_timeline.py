@@ -128,7 +128,8 @@ def recorded_steps(device: str) -> list[dict]:
     rows = []
     for path in sorted((ROOT / "benchmarks" / "results").glob(f"{device}-*.json")):
         record = json.loads(path.read_text())
-        if record.get("benchmark") != "model" or "--device cuda" not in record["command"]:
+        # Several commands have an array of documents.
+        if isinstance(record, list) or record.get("benchmark") != "model" or "--device cuda" not in record["command"]:
             continue
         if "--checkpoint" in record["command"] or "--pipeline-options" in record["command"]:
             continue
