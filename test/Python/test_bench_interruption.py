@@ -220,9 +220,11 @@ def test_a_signal_before_the_profile_leaves_no_trace(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a program that trains."""
+    """Give a program that trains, with steps of some milliseconds, so that a trace of seconds stays small."""
     path = tmp_path_factory.mktemp("program") / "model.mlir"
-    command = ["cs336-translate", "--import-transformer", *MODEL, "--mode", "train", "-o", str(path)]
+    sizes = ["--d-model", "64", "--d-ff", "128", "--num-layers", "1", "--num-heads", "2", "--vocab-size", "256"]
+    sizes += ["--context-length", "64", "--batch-size", "4"]
+    command = ["cs336-translate", "--import-transformer", *sizes, "--mode", "train", "-o", str(path)]
     subprocess.run(command, check=True, env=os.environ)
     return path
 
