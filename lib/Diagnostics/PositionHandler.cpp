@@ -47,7 +47,8 @@ static llvm::SourceMgr::DiagKind getKind(DiagnosticSeverity severity) {
 }
 
 /// Prints a diagnostic that is not about an operation, such as an error in a flag. MLIR would print the file name
-/// "<unknown>:0". Prints nothing if there is no text: then LLVM has printed the error of a pass option already.
+/// "<unknown>:0". A diagnostic without text is not printed: MLIR emits one after LLVM has printed an error in the
+/// options of a pass.
 static void printWithoutPosition(const Diagnostic &diagnostic) {
   std::string text = diagnostic.str();
   if (StringRef trimmed = StringRef(text).trim(); !trimmed.empty())

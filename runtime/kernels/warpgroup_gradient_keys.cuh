@@ -110,8 +110,8 @@ private:
     else
       exponentiateWithDerivatives<false>(head, firstQuery, firstKey);
   }
-  /// Contains everything that uses derivatives: where the two forms of a function meet, there are no registers for
-  /// them.
+  /// The same for one form of the score function. Each form is a branch that contains all code with derivatives,
+  /// because a thread has no registers to keep them until the branches join.
   template <bool isInterior>
   __device__ void exponentiateWithDerivatives(int head, int firstQuery, int firstKey) {
     float derivatives[queriesPerTile / 2];
@@ -121,7 +121,9 @@ private:
     applyScoreFunction<Problem, isInterior, /*rowsAreKeys=*/true>(score, scores, key, query, head / Problem::queryHeads,
                                                                   head % Problem::queryHeads, derivatives);
     exponentiate({});
-    differentiate(scores, derivatives);
+#pragma unroll
+    for (int i = 0; i < queriesPerTile / 2; ++i)
+      scores[i] *= derivatives[i];
   }
 
   /// Returns the bias of the interior for the current tile of queries.

@@ -37,8 +37,7 @@ __device__ inline void startFromRowSums(float (&slopes)[size], unsigned statisti
       slopes[4 * i + j] = pair[j % 2];
   }
 }
-/// Replaces dP − D by dS, if the factors are probabilities, or probabilities by these factors if the score function has
-/// derivatives.
+/// Replaces dP − D by dS. The factors are probabilities, multiplied by derivatives if the score function has any.
 template <int size>
 __device__ inline void differentiate(float (&slopes)[size], const float (&factors)[size]) {
 #pragma unroll

@@ -72,7 +72,8 @@ void PassDump::write(StringRef pass, Operation *op, function_ref<void(raw_ostrea
       return;
     path = getPath(pass, op);
   }
-  // Printing verifies the IR on other threads, and this one may run another pass meanwhile: it holds no lock.
+  // Printing verifies the IR on other threads, and this thread may run another pass meanwhile. It therefore holds no
+  // lock.
   llvm::Error failure = writeDump(path, print);
   if (!failure)
     return;

@@ -107,8 +107,9 @@ static void onExit() {
     _exit(EXIT_FAILURE);
 }
 
-/// Occupies the numbers of standard input, output and error that are closed. Otherwise files that are opened later get
-/// these numbers, and the output is written to them. Like a closed descriptor, one with O_PATH fails to read and write.
+/// Opens a descriptor in place of each of standard input, output and error that is closed. Otherwise, a file that is
+/// opened later would get its number, and the output would be written to this file. Reading from a descriptor with
+/// O_PATH fails, and so does writing to it, as with a closed descriptor.
 static void occupyClosedStreams() {
   for (int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(descriptor, F_GETFD) < 0)

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Ranks that are processes write their traces to a folder, from which the process that started them reads them. The
-// files are JSON Lines: the first line has all but the spans, and each further line is a span. Neither side holds more
-// than one line as JSON values.
+// files are JSON Lines: the first line contains everything except the spans, and each further line is a span. At any
+// time, at most one line is in memory as JSON values.
 //
 //===----------------------------------------------------------------------===//
 
