@@ -16,11 +16,22 @@ from torch.multiprocessing import spawn
 Measure = Callable[[Job, int, torch.device], dict[str, object]]
 
 
+def choose_gpu(rank: int) -> torch.device:
+    """Make the GPU of this rank the only one of its process, before the process uses CUDA.
+
+    It is then device 0 on every rank, so all ranks compile the same programs, and torch.compile's cache on disk serves
+    them all.
+    """
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    os.environ["CUDA_VISIBLE_DEVICES"] = visible.split(",")[rank] if visible else str(rank)
+    return torch.device("cuda", 0)
+
+
 def run_rank(rank: int, measure: Measure, job: Job, folder: str) -> None:
     """Run the job as one rank. Rank 0 writes the answer; a rank without enough memory writes that error instead."""
     ranks, answer = job["ranks"], Path(folder, "answer.json")
     is_on_gpu = job["device"] == "cuda"
-    device = torch.device("cuda", rank) if is_on_gpu else torch.device("cpu")
+    device = choose_gpu(rank) if is_on_gpu else torch.device("cpu")
     if is_on_gpu:
         torch.cuda.set_device(device)
     else:

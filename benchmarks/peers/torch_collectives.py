@@ -3,7 +3,7 @@
 
 Reads one job per line of standard input, in JSON, and answers each with one line of JSON:
 
-    ranks    number of processes; on a GPU each has the device of its number, and NCCL connects them; gloo on the CPU
+    ranks    number of processes; on GPUs each has the GPU of its number alone, and NCCL connects them; gloo on the CPU
     device   cuda or cpu
     variant  plain or graph: calls from Python, or a replayed CUDA graph of as many
     cases    objects with collective, dtype (fp32, bf16, fp16), op (sum, mean, max), count and chain: elements of all

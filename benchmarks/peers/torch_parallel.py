@@ -3,7 +3,7 @@
 
 Reads one job per line of standard input, in JSON, and answers each with one line of JSON:
 
-    ranks    number of processes; on a GPU each has the device of its number, and NCCL connects them; gloo on the CPU
+    ranks    number of processes; on GPUs each has the GPU of its number alone, and NCCL connects them; gloo on the CPU
     config, optimizer, params   as in torch_model.py
     batches  an npz file per rank with `tokens` and `targets`: [batch, positions]
     dtype    fp32, tf32 (float32 with rounded matmuls), bf16 or fp16 (autocast)
