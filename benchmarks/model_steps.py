@@ -2,19 +2,26 @@
 """Records measurements of `cs336-bench model`: every number as JSON, and a table of the cells.
 
 All arguments after `--` are passed to `cs336-bench model`, which must be on PATH. If it ends early, the complete
-measurements are recorded, and the record is marked as incomplete.
+measurements are recorded, and the record is marked as incomplete. With `--profile`, the page has the tables of nsys of
+each cell: by kernel, by kind of kernel, and by range.
 
 PATH=build/dev/bin:$PATH python3 benchmarks/model_steps.py --output DIR/small -- --size small --peer torch
+
+`--page-of` writes the page of a record again, without measuring:
+
+python3 benchmarks/model_steps.py --page-of DIR/small.json
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
 import bench_tool
-from record import describe, origin, write
+from kernel_tables import profile_lines
+from record import describe, origin, replace_file, write
 
 Row = dict[str, object]
 
@@ -199,14 +206,31 @@ def markdown(record: Row) -> str:
                 format_cell(row.get(f"torch_{variant}_device_mib"), "{:.0f}"),
             ]
         lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *profile_lines(rows)]) + "\n"
+
+
+def rewrite_page(path: Path) -> None:
+    """Write the page of a record, beside it."""
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        sys.exit(f"error: --page-of: cannot read '{path}': {error}")
+    if not isinstance(record, dict) or record.get("benchmark") != "model" or "date" not in record:
+        sys.exit(f"error: --page-of: '{path}' is not a record of model_steps.py")
+    replace_file(path.with_suffix(".md"), markdown(record))
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--output", type=Path, help="write OUTPUT.json and OUTPUT.md")
+    arguments.add_argument("--page-of", type=Path, metavar="RECORD.json", help="write the page of this record again")
     arguments.add_argument("arguments", nargs="*", help="arguments of cs336-bench model, after --")
     args = arguments.parse_args()
+    if args.page_of:
+        if args.output or args.arguments:
+            arguments.error("--page-of conflicts with --output and with arguments of cs336-bench: nothing is measured")
+        rewrite_page(args.page_of)
+        return
     result, code = measure(args.arguments)
     head = describe(sys.argv)
     record = head | result | head  # This command contains the tool's command.

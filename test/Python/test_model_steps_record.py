@@ -1,12 +1,19 @@
-"""`benchmarks/model_steps.py`: a page names its disturbed measurements."""
+"""`benchmarks/model_steps.py`: a page names its disturbed measurements, and has the tables of profiles."""
 
 from __future__ import annotations
 
+import json
+import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+import kernel_tables
 import model_steps
+
+BENCHMARKS = Path(kernel_tables.__file__).parent
 
 
 def row(mode: str, theirs: float | None, spread: float | None = 0.01, dtype: str = "fp32") -> dict:
@@ -60,3 +67,47 @@ def test_a_ratio_that_noise_hides_is_not_an_empty_cell() -> None:
     # A mismatch, and a record from before there were intervals.
     assert model_steps.format_ratio({key: None, f"{key}_interval": None}, "eager") == ""
     assert model_steps.format_ratio({key: 2.0}, "eager") == "2.00"
+
+
+def kernel(name: str, total: int, percent: float) -> dict:
+    times = {"total_ns": total, "instances": 4, "avg_ns": total / 4, "min_ns": 1, "max_ns": total, "stddev_ns": 0.25}
+    return times | {"name": name, "phase": "forward", "time_percent": percent, "med_ns": 2.5}
+
+
+def test_kernels_with_the_most_time_come_first() -> None:
+    entries = [kernel(f"k{i}", 100 * i, 10 * i) for i in (1, 3, 2, 4)]
+    assert kernel_tables.table_lines(entries, most=2) == [
+        "| Time (%) | Total Time (ns) | Instances | Avg (ns) | Med (ns) | Min (ns) | Max (ns) | StdDev (ns) "
+        "| Phase | Name |",
+        "|---:|---:|---:|---:|---:|---:|---:|---:|---|---|",
+        "| 40.0 | 400 | 4 | 100.0 | 2.5 | 1 | 400 | 0.2 | forward | k4 |",
+        "| 30.0 | 300 | 4 | 75.0 | 2.5 | 1 | 300 | 0.2 | forward | k3 |",
+        "| 30.0 | 300 | 8 |  |  |  |  |  |  | 2 others |",
+    ]
+    assert len(kernel_tables.table_lines(entries, most=None)) == 6
+
+
+def test_steps_without_profiles_have_no_tables() -> None:
+    assert kernel_tables.profile_lines([row("forward", 5), row("train", 9) | {"profile": None}]) == []
+
+
+def test_the_page_of_a_record_is_written_again(tmp_path: Path) -> None:
+    record = tmp_path / "record.json"
+    shutil.copy(BENCHMARKS / "results" / "h200-profiled-fills.json", record)
+    command = [sys.executable, str(BENCHMARKS / "model_steps.py"), "--page-of", str(record)]
+    subprocess.run(command, check=True)
+    page = record.with_suffix(".md").read_text()
+    assert page == (BENCHMARKS / "results" / "h200-profiled-fills.md").read_text()
+    # Three tables of each step. Each table contains all of the time.
+    steps = json.loads(record.read_text())["results"]
+    assert len(re.findall(r"^## ", page, re.MULTILINE)) == len(steps)
+    tables = page.split("| Time (%)")[1:]
+    assert len(tables) == 3 * len(steps)
+    for table in tables:
+        shares = [float(share) for share in re.findall(r"^\| ([\d.]+) \|", table, re.MULTILINE)]
+        assert abs(sum(shares) - 100) < 0.1 * len(shares)
+    process = subprocess.run([*command, "--", "--size", "small"], capture_output=True, text=True)
+    assert process.returncode == 2 and "--page-of conflicts with" in process.stderr
+    record.write_text("{}")
+    process = subprocess.run(command, capture_output=True, text=True)
+    assert process.returncode == 1 and "is not a record of model_steps.py" in process.stderr
