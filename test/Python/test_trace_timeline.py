@@ -3,8 +3,7 @@
 The rules are those of https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU and of Perfetto's
 importer: slices of a thread nest, an arrow ends in the slice around its end ("bp": "e"), counters are numbers.
 
-The tests do not run Perfetto itself. The package `perfetto` on PyPI contains no parser: it downloads the program
-trace_processor_shell from Google's storage when it is first used, and tests must pass without a network.
+Perfetto's own trace processor (`trace_processor.py`) imports some of the traces, too.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from trace_processor import query, requires_trace_processor
 
 MODEL = ["--size", "tiny", "--num-layers", "1", "--context-length", "16", "--vocab-size", "50", "--batch-size", "2"]
 MODEL_THREAD = 1
@@ -178,3 +178,73 @@ func.func @f(%x: tensor<4xf32> {cs336.name = "x", cs336.kind = "input"})
     timeline = read(path)
     check_rules(timeline)
     assert len(timeline.arrows) == 3
+
+
+# Queries for problems, for slices with their parents, for arrows, and for the values of counters.
+PROBLEMS = "SELECT name, value FROM stats WHERE severity != 'info' AND value > 0"
+SLICES = """
+    SELECT process.name AS process, tid, slice.name AS name, slice.ts AS ts, slice.dur AS dur, parent.name AS parent
+    FROM slice JOIN thread_track ON slice.track_id = thread_track.id JOIN thread USING (utid) JOIN process USING (upid)
+    LEFT JOIN slice AS parent ON slice.parent_id = parent.id"""
+ARROWS = """
+    SELECT start.name AS start, last.ts AS ts, last.track_id != start.track_id AS crosses
+    FROM flow JOIN slice AS start ON flow.slice_out = start.id JOIN slice AS last ON flow.slice_in = last.id"""
+COUNTERS = """
+    SELECT track.name AS name, COUNT(*) AS count, MAX(value) AS most
+    FROM counter JOIN counter_track AS track ON counter.track_id = track.id GROUP BY track.name"""
+
+
+@requires_trace_processor
+def test_perfetto_imports_all_events(program: Path, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    run("cs336-run", program, "--random-inputs", "--steps", STEPS, "--trace", path)
+    timeline = read(path)
+    problems, slices, arrows, counters = query(path.read_bytes(), PROBLEMS, SLICES, ARROWS, COUNTERS)
+    assert not problems
+    assert sorted((row["tid"], row["name"], row["ts"], row["ts"] + row["dur"]) for row in slices) == sorted(
+        (thread, event["name"], *nanoseconds(event))
+        for (_, thread), events in timeline.slices.items()
+        for event in events
+    )
+    assert {row["process"] for row in slices} == {"rank 0: cpu"}
+    ranges = {(row["parent"], row["name"]) for row in slices if row["tid"] == MODEL_THREAD}
+    steps = [f"step {i + 1}: train" for i in range(STEPS)]
+    assert {(step, phase) for step in steps for phase in ("forward", "backward", "optimizer")} <= ranges
+    assert {(None, step) for step in steps} | {("forward", "layers.0"), ("layers.0", "layers.0.ln1")} <= ranges
+    # Arrows lead from an operation of the model to each kernel.
+    kernels = sorted(row["ts"] for row in slices if row["tid"] != MODEL_THREAD)
+    assert sorted(row["ts"] for row in arrows) == kernels
+    assert all(row["crosses"] and row["start"] in {name for _, name in ranges} for row in arrows)
+    events = {name: values for (_, name), values in timeline.counters.items()}
+    assert {row["name"].rsplit(" ", 1)[0]: row["count"] for row in counters} == {
+        name: len(values) for name, values in events.items()
+    }
+    assert {row["name"]: row["most"] for row in counters}["live memory MiB"] == pytest.approx(
+        max(event["args"]["MiB"] for event in events["live memory"])
+    )
+
+
+@requires_trace_processor
+def test_perfetto_imports_ranks_as_processes(tmp_path: Path) -> None:
+    program, path = tmp_path / "model.mlir", tmp_path / "trace.json"
+    run("cs336-translate", "--import-transformer", *MODEL, "--mode", "train", "-o", program)
+    run("cs336-run", program, "--ranks", 2, "--distribute", "flat", "--random-inputs", "--steps", 2, "--trace", path)
+    timeline = read(path)
+    problems, slices, arrows = query(path.read_bytes(), PROBLEMS, SLICES, ARROWS)
+    assert not problems
+    assert {row["process"] for row in slices} == {"rank 0: cpu", "rank 1: cpu"}
+    assert len(slices) == sum(map(len, timeline.slices.values()))
+    assert len(arrows) == len(timeline.arrows)
+
+
+@requires_trace_processor
+def test_perfetto_reports_events_that_break_its_rules(program: Path, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    run("cs336-run", program, "--random-inputs", "--steps", 1, "--trace", path)
+    trace = json.loads(path.read_text())
+    first = next(event for event in trace["traceEvents"] if event["ph"] == "X")
+    trace["traceEvents"].append({**first, "ts": first["ts"] + first["dur"] / 2})
+    (problems,) = query(json.dumps(trace).encode(), PROBLEMS)
+    assert problems == [{"name": "slice_drop_overlapping_complete_event", "value": 1}]
+    with pytest.raises(ValueError, match="incomplete"):
+        query(path.read_bytes()[:-40], PROBLEMS)
