@@ -25,7 +25,8 @@ def test_numbers_and_tables(tmp_path: Path) -> None:
     assert document["benchmark"] == "accumulate"
     page = (tmp_path / "out" / "study-1.5.md").read_text()
     assert page.startswith("# Study mixed_precision_accumulation\n")
-    assert "## Accumulate\n\n    cs336-bench accumulate --fusion none,all --device cpu --format json\n" in page
+    flags = f"--fusion none,all --published {record['study']} --device cpu --format json"
+    assert f"## Accumulate\n\n    cs336-bench accumulate {flags}\n" in page
     assert "9.953125 |" in page
     assert "10.00213623 |" in page
     # Each row of the JSON is a row of the page.

@@ -187,7 +187,7 @@ absl::Status StudyCommand::run(llvm::StringRef) {
       llvm::outs() << study.name << ": " << study.description << "\n";
       for (const StudyStep *step : study.getSteps(/*isOnGPU=*/true, edition)) {
         llvm::outs() << "  cs336-bench " << step->command;
-        for (auto [flag, value] : step->getFlags(edition, /*isSmall=*/false))
+        for (auto [flag, value] : getStepFlags(study, *step, commands, edition, /*isSmall=*/false))
           llvm::outs() << " --" << flag << (value.empty() ? "" : " ") << value;
         llvm::outs() << "\n";
       }

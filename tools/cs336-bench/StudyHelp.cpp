@@ -32,8 +32,7 @@ static std::string getFlagValue(const StudyFlags &flags, llvm::StringRef name) {
   return found->second.empty() ? "yes" : found->second.str();
 }
 
-static std::vector<FlagRow> listFlags(const StudyStep &step, Edition edition, llvm::cl::SubCommand &command) {
-  StudyFlags onCPU = step.getFlags(edition, /*isSmall=*/true), onGPU = step.getFlags(edition, /*isSmall=*/false);
+static std::vector<FlagRow> listFlags(const StudyFlags &onCPU, const StudyFlags &onGPU, llvm::cl::SubCommand &command) {
   std::vector<FlagRow> rows;
   for (const auto &[name, value] : onCPU) {
     const llvm::cl::Option *option = command.OptionsMap.lookup(name);
@@ -104,7 +103,9 @@ absl::Status cs336::bench::writeStudyHelp(const Study &study, const StudyArgumen
   for (const StudyStep *step : study.getSteps(/*isOnGPU=*/true, arguments.getEdition())) {
     Command *command =
         *llvm::find_if(commands, [&](Command *known) { return known->getSubCommand().getName() == step->command; });
-    std::vector<FlagRow> flags = listFlags(*step, arguments.getEdition(), command->getSubCommand());
+    auto getFlags = [&](bool isSmall) { return getStepFlags(study, *step, commands, arguments.getEdition(), isSmall); };
+    std::vector<FlagRow> flags =
+        listFlags(getFlags(/*isSmall=*/true), getFlags(/*isSmall=*/false), command->getSubCommand());
     stream << "\ncs336-bench " << step->command << ": " << command->getSubCommand().getDescription()
            << (step->needsGPU ? ", on a GPU" : "") << "\n\n";
     if (!flags.empty())

@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/Command/Distribution.h"
 #include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Bench/Published/PublishedFigures.h"
 #include "cs336/Frontend/TransformerConfig.h"
 #include "cs336/Support/UnknownValue.h"
 #include "llvm/ADT/STLExtras.h"
@@ -25,6 +26,14 @@ bool cs336::bench::hasFlag(llvm::ArrayRef<Command *> commands, llvm::StringRef c
   return llvm::any_of(commands, [&](Command *known) {
     return known->getSubCommand().getName() == command && known->getSubCommand().OptionsMap.contains(flag);
   });
+}
+
+StudyFlags cs336::bench::getStepFlags(const Study &study, const StudyStep &step, llvm::ArrayRef<Command *> commands,
+                                      Edition edition, bool isSmall) {
+  StudyFlags flags = step.getFlags(edition, isSmall);
+  if (hasFlag(commands, step.command, "published") && llvm::is_contained(getPublishedStudies(), study.name))
+    flags.emplace_back("published", study.name);
+  return flags;
 }
 
 std::string cs336::bench::describeLine(llvm::ArrayRef<std::string> line) {
@@ -216,7 +225,7 @@ std::vector<StudyLine> StudyArguments::expand(const Study &study, llvm::ArrayRef
     StudyLine &line = lines.emplace_back();
     line.push_back(step->command.str());
     std::vector<StudyLine> own = selectFlags(given, commands, study, *step);
-    for (const auto &[flag, value] : step->getFlags(edition, small)) {
+    for (const auto &[flag, value] : getStepFlags(study, *step, commands, edition, small)) {
       if (llvm::any_of(own, [&, name = flag](const StudyLine &other) { return isReplacedBy(name, other); }))
         continue;
       line.push_back("--" + flag.str());

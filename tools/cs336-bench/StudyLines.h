@@ -66,6 +66,11 @@ private:
 /// Returns true if the command has a flag of this name.
 bool hasFlag(llvm::ArrayRef<Command *> commands, llvm::StringRef command, llvm::StringRef flag);
 
+/// Returns the flags of a study's step. If write-ups have published figures of the study, they include --published for
+/// the commands that have it.
+StudyFlags getStepFlags(const Study &study, const StudyStep &step, llvm::ArrayRef<Command *> commands, Edition edition,
+                        bool isSmall);
+
 /// Gives every line a file of its own, named after its command: "all-model.csv" and "all-model-2.csv" for "all.csv".
 /// Returns whether --output was given.
 bool separateOutputs(std::vector<StudyLine> &lines);

@@ -7,7 +7,6 @@
 
 #include "StudyReport.h"
 
-#include "cs336/Bench/Published/PublishedFigures.h"
 #include "cs336/Bench/Report/ReportWriter.h"
 #include "cs336/Bench/Report/StoredPage.h"
 #include "cs336/Support/WriteOutput.h"
@@ -39,12 +38,10 @@ static bool shows(llvm::StringRef picture, llvm::StringRef document) {
   return picture.rsplit('/').second == document;
 }
 
-static void writeEntry(const ReportWriter &writer, const StudyEntry &entry, const json::Object &document, Report page,
+static void writeEntry(const ReportWriter &writer, const StudyEntry &entry, Report page,
                        llvm::ArrayRef<std::string> pictures, llvm::raw_ostream &stream) {
   stream << "\n";
   writer.writeHeading(entry.study, 2, stream);
-  if (std::optional<Table> published = makePublishedTable(entry.study, document))
-    page.tables.push_back(*std::move(published));
   page.notes.push_back(entry.command);
   writer.write(page, stream);
   for (const std::string &picture : pictures)
@@ -64,7 +61,7 @@ static void writeStudies(const ReportWriter &writer, llvm::StringRef folder, llv
     if (!document)
       continue;
     if (std::optional<Report> page = loadPage(*document->get(kPageKey)))
-      writeEntry(writer, entry, *document, *std::move(page), pictures, stream);
+      writeEntry(writer, entry, *std::move(page), pictures, stream);
   }
 }
 

@@ -15,9 +15,8 @@
 namespace cs336::bench {
 
 /// Writes report.md, report.html, report.tex and report.typ into the folder: what became of each command, then the page
-/// of each document, figures that write-ups have published beside its own, and those of the `pictures` that show it.
-/// The paths of pictures are relative to the folder. Each file is written completely or not at all. Returns UNAVAILABLE
-/// if one cannot be written.
+/// of each document, and those of the `pictures` that show it. The paths of pictures are relative to the folder. Each
+/// file is written completely or not at all. Returns UNAVAILABLE if one cannot be written.
 absl::Status writeStudyReport(llvm::StringRef folder, llvm::ArrayRef<StudyEntry> entries,
                               llvm::ArrayRef<std::string> pictures, Edition edition);
 

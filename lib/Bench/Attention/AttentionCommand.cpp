@@ -102,7 +102,7 @@ AttentionCommand::AttentionCommand()
            category, subcommand),
       noGraph(category, subcommand), noMFU("no-mfu", cl::desc("Do not time the dense GEMM to which MFU refers"),
                                            cl::cat(category), cl::sub(subcommand)),
-      forecastOnly(category, subcommand), output(category, subcommand),
+      forecastOnly(category, subcommand), output(category, subcommand), published(category, subcommand),
       compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
 void AttentionCommand::hideOtherOptions() { hideOtherFlags({&category, &caseCategory}, subcommand); }
@@ -134,6 +134,8 @@ absl::Status AttentionCommand::checkFlags() const {
   if (absl::Status status = noGraph.check(device); !status.ok())
     return status;
   if (absl::Status status = memoryLimit.check(); !status.ok())
+    return status;
+  if (absl::Status status = published.check(); !status.ok())
     return status;
   if (absl::Status status = output.check(getAttentionColumns({}, peer.getVariants())); !status.ok())
     return status;
@@ -375,7 +377,8 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
                        {"command", commandLine},
                        {"device", describeDevice(device, numThreads)},
                        {"seed", seed.getValue()}};
-  if (absl::Status written = output.write(makeAttentionReport(rows, std::move(context))); !written.ok())
+  Report report = makeAttentionReport(rows, std::move(context));
+  if (absl::Status written = output.write(published.addTo(std::move(report))); !written.ok())
     return written;
   for (const AttentionRow &row : rows)
     if (!row.measurement.backwardStatus.ok())

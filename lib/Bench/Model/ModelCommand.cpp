@@ -67,7 +67,7 @@ ModelCommand::ModelCommand()
                    cl::cat(category), cl::sub(subcommand)),
       noGraph(category, subcommand), noMFU("no-mfu", cl::desc("Do not time the dense GEMM to which MFU refers"),
                                            cl::cat(category), cl::sub(subcommand)),
-      forecastOnly(category, subcommand), output(category, subcommand),
+      forecastOnly(category, subcommand), output(category, subcommand), published(category, subcommand),
       compile(category, subcommand, CompileFlags::Sweep::WithCheckpoints) {}
 
 absl::StatusOr<std::unique_ptr<TorchPeer>> ModelCommand::startPeer(const MeasureOptions &options) const {
@@ -110,6 +110,8 @@ absl::Status ModelCommand::checkFlags() const {
   if (absl::Status status = memoryLimit.check(); !status.ok())
     return status;
   if (absl::Status status = peer.check(); !status.ok())
+    return status;
+  if (absl::Status status = published.check(); !status.ok())
     return status;
   if (absl::Status status = output.check(getModelColumns({}, peer.getVariants(), perStep)); !status.ok())
     return status;
@@ -323,8 +325,8 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
       {"benchmark", "model"}, {"command", commandLine}, {"device", std::move(described)}, {"seed", seed.getValue()}};
   if (absl::IsCancelled(status))
     context["incomplete"] = true;
-  if (absl::Status written = output.write(makeModelReport(rows, context, perStep, profile.getLayout(), memoryTables));
-      !written.ok())
+  Report report = makeModelReport(rows, context, perStep, profile.getLayout(), memoryTables);
+  if (absl::Status written = output.write(published.addTo(std::move(report))); !written.ok())
     return written;
   if (absl::Status written = writeTimelineOf(rows, std::move(context)); !written.ok())
     return written;

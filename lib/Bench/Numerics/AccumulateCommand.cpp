@@ -47,7 +47,7 @@ AccumulateCommand::AccumulateCommand()
             cl::cat(category), cl::sub(subcommand)),
       printProgram("print-program", cl::desc("Print the program and do not run it"), cl::cat(category),
                    cl::sub(subcommand)),
-      device(category, subcommand), output(category, subcommand),
+      device(category, subcommand), output(category, subcommand), published(category, subcommand),
       compile(category, subcommand, CompileFlags::Sweep::Yes) {}
 
 void AccumulateCommand::hideOtherOptions() { hideOtherFlags({&category}, subcommand); }
@@ -146,6 +146,8 @@ absl::Status AccumulateCommand::run(llvm::StringRef commandLine) {
     return absl::InvalidArgumentError(
         absl::StrCat("--count is ", count.getValue(), ", must lie between 1 and ", kMost));
   std::vector<Column<SumRow>> columns = ::getColumns(value, count, runtime::ToString(device));
+  if (absl::Status status = published.check(); !status.ok())
+    return status;
   if (absl::Status status = output.check(columns); !status.ok())
     return status;
   if (absl::Status status = compile.checkOutputs({output.getPath()}); !status.ok())
@@ -172,5 +174,5 @@ absl::Status AccumulateCommand::run(llvm::StringRef commandLine) {
                        {"command", commandLine},
                        {"device", describeDevice(device, 0)},
                        {"value", value.getValue()}};
-  return output.write({std::move(context), {{"accumulate", "", columns, llvm::ArrayRef(rows)}}, {}});
+  return output.write(published.addTo({std::move(context), {{"accumulate", "", columns, llvm::ArrayRef(rows)}}, {}}));
 }

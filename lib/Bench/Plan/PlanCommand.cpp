@@ -50,7 +50,8 @@ PlanCommand::PlanCommand()
             cl::value_desc("number"), cl::init(1), cl::cat(category), cl::sub(subcommand)),
       distribute({Distribution::None}, "Modes in which ranks average gradients and the loss (default none)", category,
                  subcommand),
-      output(category, subcommand), compile(category, subcommand, CompileFlags::Sweep::WithCheckpoints),
+      output(category, subcommand), published(category, subcommand),
+      compile(category, subcommand, CompileFlags::Sweep::WithCheckpoints),
       predictOn(getDefaultDeviceModel(/*isForGPU=*/false)) {
   device.setDescription("Target: cpu (default) or cuda, which requires no GPU");
 }
@@ -239,6 +240,8 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
     return status;
   if (most < 0)
     return absl::InvalidArgumentError(absl::StrCat("--largest is ", most.getValue(), ", must not be negative"));
+  if (absl::Status status = published.check(); !status.ok())
+    return status;
   if (absl::Status status = output.check(getPlanColumns({0})); !status.ok())
     return status;
   std::vector<OutputPath> outputs = timeline.getFiles().getPaths();
@@ -296,7 +299,7 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
   }
   PlanTables tables{static_cast<size_t>(most), timeline.getDetailBytes(), sweepTables};
   if (written.ok())
-    written = output.write(makePlanReport(rows, std::move(context), tables));
+    written = output.write(published.addTo(makePlanReport(rows, std::move(context), tables)));
   if (!written.ok())
     return written;
   if (!status.ok())

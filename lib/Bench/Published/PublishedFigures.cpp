@@ -7,7 +7,6 @@
 
 #include "cs336/Bench/Published/PublishedFigures.h"
 
-#include "cs336/Bench/Report/ResultsSchema.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -20,7 +19,7 @@ static constexpr llvm::StringLiteral kPublished =
     ;
 
 namespace {
-/// Figures of one write-up that are the same column of results.
+/// Figures of one write-up that are the same column of results. benchmarks/README.md describes the members.
 struct Group {
   std::string source, hardware, study;
   /// The settings that all rows share.
@@ -29,6 +28,12 @@ struct Group {
   std::vector<std::string> by;
   /// The key of the column.
   std::string figure;
+  /// The name of the figure with its unit. Empty if it is the title of the column.
+  std::string title;
+  /// The number of the write-up's units in one unit of the column.
+  double scale;
+  /// A difference between what the write-up and the column measure, or an empty text.
+  std::string remark;
   json::Array rows;
 
   json::Object getSettings(const json::Array &row) const {
@@ -39,11 +44,13 @@ struct Group {
   }
 };
 
-/// A published figure, and a row of a document with its settings.
+/// A published figure, and a row of the results with its settings.
 struct Match {
   const Group *group;
-  double published, measured;
-  const json::Object *row;
+  double published;
+  /// The value of the column in the row.
+  const Cell *measured;
+  llvm::ArrayRef<Cell> row;
 };
 } // namespace
 
@@ -54,8 +61,17 @@ static std::vector<Group> readGroups() {
   for (const json::Value &value : *file.getAsObject()->getArray("groups")) {
     const json::Object &object = *value.getAsObject();
     auto getText = [&](llvm::StringRef key) { return object.getString(key)->str(); };
-    Group group{getText("source"), getText("hardware"),     getText("study"), *object.getObject("settings"), {},
-                getText("figure"), *object.getArray("rows")};
+    auto getOptional = [&](llvm::StringRef key) { return object.getString(key).value_or("").str(); };
+    Group group{getText("source"),
+                getText("hardware"),
+                getText("study"),
+                *object.getObject("settings"),
+                {},
+                getText("figure"),
+                getOptional("title"),
+                object.getNumber("scale").value_or(1),
+                getOptional("remark"),
+                *object.getArray("rows")};
     for (const json::Value &key : *object.getArray("by"))
       group.by.push_back(key.getAsString()->str());
     groups.push_back(std::move(group));
@@ -63,88 +79,94 @@ static std::vector<Group> readGroups() {
   return groups;
 }
 
-static std::vector<Match> findMatches(const Group &group, const json::Array &results) {
+static std::optional<size_t> findColumn(const Table &table, llvm::StringRef key) {
+  const ColumnHead *found = llvm::find_if(table.getHeads(), [&](const ColumnHead &head) { return head.key == key; });
+  if (found == table.getHeads().end())
+    return std::nullopt;
+  return found - table.getHeads().begin();
+}
+
+/// Returns true if the row has these values. A table without one of the columns has no such row.
+static bool hasSettings(const Table &results, llvm::ArrayRef<Cell> row, const json::Object &settings) {
+  return llvm::all_of(settings, [&](const auto &setting) {
+    std::optional<size_t> column = findColumn(results, setting.first);
+    return column && row[*column].value == setting.second;
+  });
+}
+
+static std::vector<Match> findMatches(const Group &group, const Table &results) {
   std::vector<Match> matches;
+  std::optional<size_t> figure = findColumn(results, group.figure);
+  if (!figure)
+    return matches;
   for (const json::Value &value : group.rows) {
     const json::Array &published = *value.getAsArray();
     json::Object settings = group.getSettings(published);
-    for (const json::Value &result : results) {
-      const json::Object *row = result.getAsObject();
-      std::optional<double> measured = row ? row->getNumber(group.figure) : std::nullopt;
-      bool isEqual = measured && llvm::all_of(settings, [&](const auto &setting) {
-                       const json::Value *own = row->get(setting.first);
-                       return own && *own == setting.second;
-                     });
-      if (isEqual)
-        matches.push_back({&group, *published.back().getAsNumber(), *measured, row});
-    }
+    for (const std::vector<Cell> &row : results.getRows())
+      if (row[*figure].value.getAsNumber() && hasSettings(results, row, settings))
+        matches.push_back({&group, *published.back().getAsNumber(), &row[*figure], row});
   }
   return matches;
 }
 
-static Cell makeNumber(double number) {
+/// Returns the number with up to `digits` digits.
+static Cell makeNumber(double number, int digits) {
   std::string text;
-  llvm::raw_string_ostream(text) << llvm::format("%.6g", number);
+  llvm::raw_string_ostream(text) << llvm::format("%.*g", digits, number);
   return {std::move(text), number};
 }
 
-static Cell makeSetting(const json::Value *value) {
-  if (!value || value->getAsNull())
-    return Cell::empty();
-  if (std::optional<llvm::StringRef> text = value->getAsString())
-    return Cell(*text);
-  if (std::optional<double> number = value->getAsNumber())
-    return makeNumber(*number);
-  return Cell::empty();
+/// Returns the measured value in the unit of the write-up.
+static Cell makeMeasured(const Match &match) {
+  if (match.group->scale == 1)
+    return {match.measured->text, match.measured->value};
+  return makeNumber(*match.measured->value.getAsNumber() * match.group->scale, 6);
 }
 
-static std::vector<ColumnDescription> readColumns(const json::Object &document) {
-  std::vector<ColumnDescription> columns;
-  json::Path::Root root;
-  if (const json::Value *described = document.get("columns"))
-    fromJSON(*described, columns, root);
-  return columns;
-}
-
-static std::string describeHardware(const json::Object &document) {
-  const json::Object *device = document.getObject("device");
+static std::string describeHardware(const Report &report) {
+  const json::Object *device = report.context.getObject("device");
   std::optional<llvm::StringRef> name = device ? device->getString("gpu") : std::nullopt;
   if (device && !name)
     name = device->getString("processor");
   return name.value_or("").str();
 }
 
-std::optional<Table> cs336::bench::makePublishedTable(llvm::StringRef study, const json::Object &document) {
-  const json::Array *results = document.getArray("results");
-  if (!results)
-    return std::nullopt;
+std::vector<std::string> cs336::bench::getPublishedStudies() {
+  std::vector<std::string> studies;
+  for (const Group &group : readGroups())
+    if (!llvm::is_contained(studies, group.study))
+      studies.push_back(group.study);
+  return studies;
+}
+
+std::optional<Table> cs336::bench::makePublishedTable(llvm::StringRef study, const Report &report) {
+  const Table &results = report.tables.front();
   std::vector<Group> groups = readGroups();
   std::vector<Match> matches;
   for (const Group &group : groups)
     if (group.study == study)
-      llvm::append_range(matches, findMatches(group, *results));
+      llvm::append_range(matches, findMatches(group, results));
   if (matches.empty())
     return std::nullopt;
 
-  std::vector<ColumnDescription> described = readColumns(document);
   std::vector<Column<Match>> columns;
-  for (const ColumnDescription &column : described)
-    if (column.role == Role::Setting)
-      columns.push_back({column.title, column.key,
-                         [key = column.key](const Match &match) { return makeSetting(match.row->get(key)); },
-                         Show::Setting});
+  for (auto [index, head] : llvm::enumerate(results.getHeads()))
+    if (head.role == Role::Setting)
+      columns.push_back({head.title, head.key, [index = index](const Match &match) { return match.row[index]; },
+                         head.show, head.role});
   auto getTitle = [&](const Match &match) {
-    const auto *found = llvm::find_if(
-        llvm::ArrayRef(described), [&](const ColumnDescription &column) { return column.key == match.group->figure; });
-    return Cell(found == llvm::ArrayRef(described).end() ? match.group->figure : found->title);
+    const ColumnHead &column = results.getHeads()[match.measured - match.row.data()];
+    return Cell(match.group->title.empty() ? column.title : match.group->title);
   };
-  std::string hardware = describeHardware(document);
+  std::string hardware = describeHardware(report);
   columns.push_back({"figure", "figure", getTitle});
-  columns.push_back({"published", "published", [](const Match &match) { return makeNumber(match.published); }});
+  columns.push_back({"published", "published", [](const Match &match) { return makeNumber(match.published, 10); }});
   columns.push_back({"on", "published_on", [](const Match &match) { return Cell(match.group->hardware); }});
-  columns.push_back({"this run", "measured", [](const Match &match) { return makeNumber(match.measured); }});
+  columns.push_back({"this run", "measured", makeMeasured});
   columns.push_back({"on", "measured_on", [hardware](const Match &) { return Cell::optional(hardware); }});
   columns.push_back({"source", "source", [](const Match &match) { return Cell(match.group->source); }, Show::Text});
+  columns.push_back(
+      {"remark", "remark", [](const Match &match) { return Cell::optional(match.group->remark); }, Show::Text});
   return Table("published", "figures that write-ups have published for PyTorch, beside those of this run", columns,
                llvm::ArrayRef(matches));
 }

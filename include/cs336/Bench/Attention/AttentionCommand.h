@@ -16,6 +16,7 @@
 #include "cs336/Bench/Forecast/PeakRate.h"
 #include "cs336/Bench/Peer/PeerFlags.h"
 #include "cs336/Bench/Progress/Progress.h"
+#include "cs336/Bench/Published/PublishedFlag.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/ListFlag.h"
 #include "cs336/Driver/Flags/NoGraphFlag.h"
@@ -97,6 +98,7 @@ private:
   llvm::cl::opt<bool> noMFU;
   ForecastFlag forecastOnly;
   OutputFlags output;
+  PublishedFlag published;
   CompileFlags compile;
 };
 

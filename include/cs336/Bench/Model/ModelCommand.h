@@ -16,6 +16,7 @@
 #include "cs336/Bench/Model/ModelReport.h"
 #include "cs336/Bench/Peer/PeerFlags.h"
 #include "cs336/Bench/Plan/TimelineFiles.h"
+#include "cs336/Bench/Published/PublishedFlag.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/ListFlag.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
@@ -74,6 +75,7 @@ private:
   llvm::cl::opt<bool> noMFU;
   ForecastFlag forecastOnly;
   OutputFlags output;
+  PublishedFlag published;
   CompileFlags compile;
 };
 

@@ -10,6 +10,7 @@
 
 #include "cs336/Bench/Command/Command.h"
 #include "cs336/Bench/Command/OutputFlags.h"
+#include "cs336/Bench/Published/PublishedFlag.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 
 #include "absl/status/statusor.h"
@@ -41,6 +42,7 @@ private:
   llvm::cl::opt<bool> printProgram;
   DeviceFlag device;
   OutputFlags output;
+  PublishedFlag published;
   CompileFlags compile;
 };
 

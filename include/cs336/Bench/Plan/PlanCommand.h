@@ -16,6 +16,7 @@
 #include "cs336/Bench/Plan/LinkFlags.h"
 #include "cs336/Bench/Plan/PlanReport.h"
 #include "cs336/Bench/Plan/TimelineFlags.h"
+#include "cs336/Bench/Published/PublishedFlag.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
 
@@ -72,6 +73,7 @@ private:
   llvm::cl::opt<int> ranks;
   DistributionFlags distribute;
   OutputFlags output;
+  PublishedFlag published;
   CompileFlags compile;
   /// The rates that predict times, as the flags select them. Set by `run`.
   DeviceModel predictOn;

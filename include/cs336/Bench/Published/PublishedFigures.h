@@ -13,16 +13,21 @@
 #ifndef CS336_BENCH_PUBLISHED_PUBLISHEDFIGURES_H
 #define CS336_BENCH_PUBLISHED_PUBLISHEDFIGURES_H
 
-#include "cs336/Bench/Report/Table.h"
+#include "cs336/Bench/Report/Report.h"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace cs336::bench {
 
-/// Returns a table of the study's published figures beside those of a results document: one row per published figure
-/// and row of the document with equal settings. A row of the document has further settings, such as the fusion, which
-/// the table shows. Returns nullopt if the document has none of the figures.
-std::optional<Table> makePublishedTable(llvm::StringRef study, const llvm::json::Object &document);
+/// Returns the names of the studies that have published figures, each once.
+std::vector<std::string> getPublishedStudies();
+
+/// Returns a table of the study's published figures beside the results of a report: one row per published figure and
+/// row of the results with equal settings. A row of the results has further settings, such as the fusion, which the
+/// table shows. Returns nullopt if the results have none of the figures.
+std::optional<Table> makePublishedTable(llvm::StringRef study, const Report &report);
 
 } // namespace cs336::bench
 
