@@ -34,7 +34,7 @@ static double getFlopsPerByte(MatmulOp matmul) {
 RecomputationLadder::RecomputationLadder(ArrayRef<ProgramBlock> blocks, const DenseSet<Operation *> &forward) {
   ArrayRef<Operation *> operations = blocks.front().operations;
   RecomputedSpan all(blocks.take_front(), forward, [](Operation *) { return true; });
-  SmallVector<size_t> gemms, others;
+  SmallVector<size_t> gemms, others, attentions;
   SmallVector<size_t> rungOf(operations.size(), 0);
   for (auto [index, op] : llvm::enumerate(operations)) {
     if (!all.getCopied().contains(op))
@@ -44,7 +44,7 @@ RecomputationLadder::RecomputationLadder(ArrayRef<ProgramBlock> blocks, const De
     else if (isCheap(op))
       rungOf[index] = numRungs = 1;
     else
-      others.push_back(index);
+      (isa<AttentionOp>(op) ? attentions : others).push_back(index);
   }
   // Ties are broken by size: fewer launches per byte.
   llvm::stable_sort(gemms, [&](size_t left, size_t right) {
@@ -56,9 +56,11 @@ RecomputationLadder::RecomputationLadder(ArrayRef<ProgramBlock> blocks, const De
   });
   for (size_t index : gemms)
     rungOf[index] = ++numRungs;
-  numRungs += !others.empty();
-  for (size_t index : others)
-    rungOf[index] = numRungs;
+  for (ArrayRef<size_t> together : {ArrayRef(others), ArrayRef(attentions)}) {
+    numRungs += !together.empty();
+    for (size_t index : together)
+      rungOf[index] = numRungs;
+  }
 
   for (const ProgramBlock &block : blocks)
     for (auto [op, rung] : llvm::zip_equal(block.operations, rungOf))

@@ -18,8 +18,12 @@ namespace cs336 {
 /// - rung 0: none;
 /// - rung 1: element-wise and layout operations, which read and write memory once or not at all;
 /// - one rung per GEMM, by FLOPs per byte of its result, which is the length of its sums;
-/// - the last rung: everything else. Row reductions have small results, and attention takes the most time per byte,
-///   because its kernels reach about half of the FLOP rate of GEMMs.
+/// - one rung of everything else except attention: row reductions, whose results are small;
+/// - the last rung: attention, which takes the most time per byte, because its kernels reach about half of the FLOP
+/// rate
+///   of GEMMs.
+///
+/// There is no rung for a kind of operation that the blocks do not have.
 ///
 /// Operations whose results the backward pass does not require are on no rung.
 class RecomputationLadder {

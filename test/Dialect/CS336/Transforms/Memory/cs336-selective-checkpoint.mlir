@@ -1,4 +1,5 @@
-// Blocks compute activations again, the cheapest per byte first: element-wise operations, then one GEMM at a time.
+// Blocks compute activations again, the cheapest per byte first: element-wise operations, then one GEMM at a time, row
+// reductions, and attention.
 
 // RUN: cs336-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(cs336-differentiate,cs336-selective-checkpoint{share=0.333},canonicalize,cse))' --mlir-print-debuginfo=false | FileCheck %s --check-prefix=CHEAP
 // RUN: cs336-opt %s --split-input-file --pass-pipeline='builtin.module(func.func(cs336-differentiate,cs336-selective-checkpoint{share=0.17},canonicalize,cse))' --mlir-print-debuginfo=false | FileCheck %s --check-prefix=FIRST
@@ -163,6 +164,61 @@ func.func @reductions(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x
   %v2 = cs336.mul %v1, %b2 : tensor<4x8xf32>
   %t = cs336.tanh %v2 : tensor<4x8xf32>
   %loss = cs336.reduce sum %t axes = [0, 1] : tensor<4x8xf32> -> tensor<f32>
+  return %loss : tensor<f32>
+}
+
+// -----
+
+// Attention comes after row reductions, on a rung of its own. With 4 of 6 steps, both blocks compute the reductions
+// again, and attention is kept. The next step is attention in the first block.
+// RUN: cs336-opt %s --split-input-file --cs336-differentiate --cs336-selective-checkpoint=share=0.6666 --mlir-print-debuginfo=false | FileCheck %s --check-prefix=KEPT
+// RUN: cs336-opt %s --split-input-file --cs336-differentiate --cs336-selective-checkpoint=share=0.67 --mlir-print-debuginfo=false | FileCheck %s --check-prefix=AGAIN
+// REMARK: [Passed] Recomputed {{.*}}"block 1 of 2, rung 2 of 3:
+// REMARK: [Passed] Recomputed {{.*}}"block 2 of 2, rung 1 of 3:
+// KEPT-LABEL: func @attention(
+// KEPT:         %[[O1:.*]], %{{.*}} = cs336.attention %
+// KEPT:         %[[O2:.*]], %{{.*}} = cs336.attention %
+// KEPT-NOT:     cs336.attention %
+// KEPT:         %[[B2:.*]] = cs336.barrier %[[O2]]
+// KEPT-NOT:     cs336.attention %
+// KEPT:         cs336.mul %[[B2]], %[[B2]]
+// KEPT-NEXT:    cs336.reduce sum %{{.*}} axes = [3]
+// KEPT-NOT:     cs336.attention %
+// KEPT:         %[[B1:.*]] = cs336.barrier %[[O1]]
+// KEPT-NOT:     cs336.attention %
+// KEPT:         cs336.mul %[[B1]], %[[B1]]
+// KEPT-NEXT:    cs336.reduce sum %{{.*}} axes = [3]
+// KEPT-NOT:     cs336.attention %
+// KEPT:         return
+// AGAIN-LABEL: func @attention(
+// AGAIN-COUNT-2: = cs336.attention %
+// AGAIN:         cs336.attention_backward
+// AGAIN:         = cs336.attention %
+// AGAIN-NOT:     = cs336.attention %
+// AGAIN:         cs336.attention_backward
+// AGAIN-NOT:     = cs336.attention %
+// AGAIN:         return
+func.func @attention(%x: tensor<1x4x1x8xf32> {cs336.kind = "input", cs336.name = "x"},
+    %w: tensor<1x4x1x8xf32> {cs336.kind = "parameter", cs336.name = "w"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "loss"})
+    attributes {cs336.mode = #cs336.mode<forward_backward>} {
+  %v0 = cs336.mul %x, %w : tensor<1x4x1x8xf32>
+  %t1 = cs336.tanh %v0 : tensor<1x4x1x8xf32>
+  %o1, %lse1 = cs336.attention %t1, %t1, %t1 {scale = 1.0 : f64} : tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32> -> tensor<1x1x4xf32>
+  %q1 = cs336.mul %o1, %o1 : tensor<1x4x1x8xf32>
+  %m1 = cs336.reduce sum %q1 axes = [3] : tensor<1x4x1x8xf32> -> tensor<1x4x1xf32>
+  %r1 = cs336.rsqrt %m1 : tensor<1x4x1xf32>
+  %b1 = cs336.broadcast %r1 dims = [0, 1, 2] : tensor<1x4x1xf32> -> tensor<1x4x1x8xf32>
+  %v1 = cs336.mul %o1, %b1 : tensor<1x4x1x8xf32>
+  %t2 = cs336.tanh %v1 : tensor<1x4x1x8xf32>
+  %o2, %lse2 = cs336.attention %t2, %t2, %t2 {scale = 1.0 : f64} : tensor<1x4x1x8xf32>, tensor<1x4x1x8xf32> -> tensor<1x1x4xf32>
+  %q2 = cs336.mul %o2, %o2 : tensor<1x4x1x8xf32>
+  %m2 = cs336.reduce sum %q2 axes = [3] : tensor<1x4x1x8xf32> -> tensor<1x4x1xf32>
+  %r2 = cs336.rsqrt %m2 : tensor<1x4x1xf32>
+  %b2 = cs336.broadcast %r2 dims = [0, 1, 2] : tensor<1x4x1xf32> -> tensor<1x4x1x8xf32>
+  %v2 = cs336.mul %o2, %b2 : tensor<1x4x1x8xf32>
+  %h = cs336.tanh %v2 : tensor<1x4x1x8xf32>
+  %loss = cs336.reduce sum %h axes = [0, 1, 2, 3] : tensor<1x4x1x8xf32> -> tensor<f32>
   return %loss : tensor<f32>
 }
 

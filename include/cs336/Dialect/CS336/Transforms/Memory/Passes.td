@@ -132,7 +132,8 @@ def SelectiveCheckpointPass : Pass<"cs336-selective-checkpoint", "::mlir::func::
 
     1. element-wise and layout operations, such as norms, rotary embeddings, gates and casts;
     2. the GEMMs, one per rung, in increasing order of FLOPs per byte of the result;
-    3. everything else: row reductions, whose results are small, and attention, which takes the most time per byte.
+    3. everything else except attention: row reductions, whose results are small;
+    4. attention, which takes the most time per byte.
 
     A block on a rung keeps the results of all operations above the rung. A step takes one block up by one rung. All
     blocks take the first rung, from the first block to the last, then all take the second one, and so on. `share` is
