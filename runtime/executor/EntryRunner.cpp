@@ -70,11 +70,6 @@ private:
 
 } // namespace
 
-int64_t EntryRunner::BytesFor(const format::EntryT &entry, const Device &device) {
-  InputLayout layout(entry);
-  return AddBytes(layout.bytes, device.InputFeedBytes(layout.bytes));
-}
-
 absl::StatusOr<std::unique_ptr<EntryRunner>> EntryRunner::Create(const format::EntryT &entry, Device &device,
                                                                  const VariableStore &variables, SharedArena &arena) {
   std::unique_ptr<EntryRunner> runner(new EntryRunner(entry, device, arena));

@@ -36,9 +36,6 @@ struct SharedArena {
 /// prepared commands.
 class EntryRunner {
 public:
-  /// Returns the bytes that Create() allocates on the device.
-  static int64_t BytesFor(const format::EntryT &entry, const Device &device);
-
   /// Allocates inputs and prepares every command. All arguments must outlive
   /// the runner.
   static absl::StatusOr<std::unique_ptr<EntryRunner>> Create(const format::EntryT &entry, Device &device,

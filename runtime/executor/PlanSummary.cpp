@@ -9,14 +9,13 @@
 
 #include "cs336/runtime/Storage.h"
 #include "cs336/runtime/Tensor.h"
+#include "cs336/runtime/format/Lifetimes.h"
+#include "cs336/runtime/format/ReservedMemory.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-#include <algorithm>
 #include <set>
-#include <tuple>
-#include <utility>
 
 namespace cs336::runtime {
 
@@ -39,31 +38,21 @@ absl::StatusOr<PlanSummary> Summarize(const Executable &executable, absl::string
     return absl::NotFoundError(absl::StrCat("the executable has no entry '", name, "'"));
   PlanSummary summary;
   summary.arena_bytes = entry->arena_bytes;
-  for (size_t i = 0; i != executable.variables().size(); ++i) {
-    const format::VariableT &variable = *executable.variables()[i];
-    int64_t &total = executable.StaysOnHost(i)                          ? summary.host_bytes
-                     : variable.kind == format::VariableKind::parameter ? summary.parameter_bytes
-                     : variable.kind == format::VariableKind::state     ? summary.state_bytes
-                                                                        : summary.derived_bytes;
-    total = AddBytes(total, Bytes(ReservedType(variable)));
-  }
+  format::ReservedMemory reserved = format::ComputeReservedMemory(executable.description());
+  summary.parameter_bytes = reserved.parameters;
+  summary.state_bytes = reserved.state;
+  summary.derived_bytes = reserved.derived;
+  summary.host_bytes = reserved.host;
   for (const auto &input : entry->inputs)
     summary.input_bytes = AddBytes(summary.input_bytes, Bytes(ToTensorType(*input->type)));
 
-  std::set<std::pair<int64_t, int64_t>> places;
-  for (const auto &buffer : entry->buffers) {
-    // Views of the same bytes would repeat one tensor in the list.
-    if (buffer->source == format::BufferSource::arena && places.insert({buffer->byte_offset, buffer->byte_size}).second)
-      summary.largest.push_back({buffer->name,
-                                 buffer->location,
-                                 {ToDType(buffer->dtype), Dims(buffer->shape.begin(), buffer->shape.end())},
-                                 buffer->byte_size});
+  for (size_t index : format::RankAllocations(*entry, format::Lifetimes(*entry))) {
+    if (static_cast<int64_t>(summary.largest.size()) >= largest_count)
+      break;
+    const format::AllocationT &allocation = *entry->allocations[index];
+    summary.largest.push_back(
+        {allocation.source, allocation.location, ToTensorType(*allocation.type), allocation.byte_size});
   }
-  std::sort(summary.largest.begin(), summary.largest.end(), [](const PlanSummary::Item &a, const PlanSummary::Item &b) {
-    return std::tie(b.byte_size, a.name) < std::tie(a.byte_size, b.name);
-  });
-  if (static_cast<int64_t>(summary.largest.size()) > largest_count)
-    summary.largest.resize(std::max<int64_t>(largest_count, 0));
 
   std::set<uint32_t> kernels;
   for (const auto &command : entry->commands)

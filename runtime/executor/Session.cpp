@@ -8,7 +8,7 @@
 #include "cs336/runtime/Session.h"
 
 #include "cs336/runtime/DeviceStart.h"
-#include "cs336/runtime/PlanSummary.h"
+#include "cs336/runtime/format/ReservedMemory.h"
 #include "executor/CreateDevice.h"
 #include "executor/EntryRunner.h"
 #include "executor/VariableStore.h"
@@ -34,37 +34,24 @@ constexpr absl::string_view kPrepareEntry = "prepare";
 /// A byte that makes NaN of every float type.
 constexpr uint8_t kPoison = 0xFF;
 
-/// Bytes that a session allocates, by purpose.
+/// Bytes that a session allocates.
 struct MemoryDemand {
-  int64_t parameters = 0, state = 0, derived = 0, alignment = 0, inputs = 0, workspace = 0;
-  int64_t arena = 0; // The largest arena of all entries, which share it.
-  absl::string_view arena_entry = "none";
+  format::ReservedMemory reserved;
+  int64_t workspace = 0;
+  absl::string_view arena_entry = "none"; // The entry with the largest arena.
   int64_t arena_alignment = Storage::kAlignment;
 
-  int64_t total() const {
-    int64_t sum = 0;
-    for (int64_t part : {parameters, state, derived, alignment, inputs, workspace, arena})
-      sum = AddBytes(sum, part);
-    return sum;
-  }
+  int64_t total() const { return AddBytes(reserved.total(), workspace); }
 };
 
-absl::StatusOr<MemoryDemand> DemandOf(const Executable &executable, const Device &device) {
+MemoryDemand DemandOf(const Executable &executable) {
   MemoryDemand demand;
+  demand.reserved = format::ComputeReservedMemory(executable.description());
   for (const auto &entry : executable.entries()) {
-    CS336_ASSIGN_OR_RETURN(PlanSummary plan, Summarize(executable, entry->name, 0));
-    demand.parameters = plan.parameter_bytes;
-    demand.state = plan.state_bytes;
-    demand.derived = plan.derived_bytes;
-    demand.inputs = AddBytes(demand.inputs, EntryRunner::BytesFor(*entry, device));
     demand.arena_alignment = std::max(demand.arena_alignment, entry->alignment);
-    if (plan.arena_bytes > demand.arena) {
-      demand.arena = plan.arena_bytes;
+    if (entry->arena_bytes == demand.reserved.arena)
       demand.arena_entry = entry->name;
-    }
   }
-  int64_t variables = AddBytes(demand.parameters, AddBytes(demand.state, demand.derived));
-  demand.alignment = VariableStore::BytesFor(executable) - variables;
   return demand;
 }
 
@@ -102,12 +89,14 @@ absl::Status CheckLimit(const MemoryDemand &demand, const SessionOptions &option
   int64_t limit = limited ? options.memory_limit_bytes : available;
   if (demand.total() <= limit)
     return absl::OkStatus();
+  const format::ReservedMemory &reserved = demand.reserved;
   return absl::ResourceExhaustedError(absl::StrCat(
       "the program needs ", FormatBytes(demand.total()), " of ", memory, ", but ", FormatBytes(limit),
-      limited ? " is the limit" : " are available", ": parameters ", FormatBytes(demand.parameters), ", state ",
-      FormatBytes(demand.state), ", derived variables ", FormatBytes(demand.derived), ", their alignment ",
-      FormatBytes(demand.alignment), ", arena (for entry '", demand.arena_entry, "') ", FormatBytes(demand.arena),
-      ", inputs ", FormatBytes(demand.inputs), ", workspace of GEMMs and kernels ", FormatBytes(demand.workspace)));
+      limited ? " is the limit" : " are available", ": parameters ", FormatBytes(reserved.parameters), ", state ",
+      FormatBytes(reserved.state), ", derived variables ", FormatBytes(reserved.derived), ", inputs ",
+      FormatBytes(AddBytes(reserved.inputs, reserved.input_slots)), ", alignment of variables and inputs ",
+      FormatBytes(reserved.alignment), ", arena (for entry '", demand.arena_entry, "') ", FormatBytes(reserved.arena),
+      ", workspace of GEMMs and kernels ", FormatBytes(demand.workspace)));
 }
 
 /// Returns true if the entry "prepare" has other commands than launches.
@@ -133,7 +122,7 @@ public:
   absl::Status Allocate() {
     DeviceMemory &memory = device_->memory();
     CS336_ASSIGN_OR_RETURN(int64_t available, memory.AvailableBytes());
-    CS336_ASSIGN_OR_RETURN(demand_, DemandOf(*executable_, *device_));
+    demand_ = DemandOf(*executable_);
     CS336_RETURN_IF_ERROR(CheckLimit(demand_, options_, memory.Name(), available));
     // Device::WarmUp() may have loaded libraries already.
     CS336_ASSIGN_OR_RETURN(int64_t used_at_start, memory.UsedBytes());
@@ -141,7 +130,7 @@ public:
     CS336_ASSIGN_OR_RETURN(int64_t used_with_kernels, memory.UsedBytes());
 
     CS336_ASSIGN_OR_RETURN(variables_, VariableStore::Create(*executable_, memory, options_.communicator.get()));
-    absl::StatusOr<MemoryBlock> arena = memory.Allocate(demand_.arena, demand_.arena_alignment);
+    absl::StatusOr<MemoryBlock> arena = memory.Allocate(demand_.reserved.arena, demand_.arena_alignment);
     if (!arena.ok())
       return Annotate(arena.status(), "arena");
     arena_.block = *std::move(arena);
@@ -176,11 +165,11 @@ public:
     auto positive = [](int64_t bytes) { return std::max<int64_t>(0, bytes); };
     unplanned_.before = memory.BytesBefore();
     unplanned_.kernels = positive(used_with_kernels - used_at_start);
-    unplanned_.libraries =
-        used_at_start + positive(used_with_commands - used_with_arena - demand_.inputs - demand_.workspace);
+    int64_t planned_with_commands = demand_.total() - variables_.device_bytes() - demand_.reserved.arena;
+    unplanned_.libraries = used_at_start + positive(used_with_commands - used_with_arena - planned_with_commands);
     unplanned_.graphs = positive(used_with_graphs - used_with_commands);
     unplanned_.rounding =
-        positive(used_with_arena - used_with_kernels - VariableStore::BytesFor(*executable_) - demand_.arena);
+        positive(used_with_arena - used_with_kernels - variables_.device_bytes() - demand_.reserved.arena);
     return absl::OkStatus();
   }
 

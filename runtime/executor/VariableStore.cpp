@@ -68,8 +68,6 @@ struct Layouts {
 
 } // namespace
 
-int64_t VariableStore::BytesFor(const Executable &executable) { return Layouts(executable).device.bytes(); }
-
 absl::StatusOr<VariableStore> VariableStore::Create(const Executable &executable, DeviceMemory &memory,
                                                     Communicator *communicator) {
   VariableStore store;

@@ -36,15 +36,14 @@ namespace cs336::runtime {
 /// latter from all ranks.
 class VariableStore {
 public:
-  /// Returns the bytes of the block in device memory, alignment included.
-  static int64_t BytesFor(const Executable &executable);
-
   /// Allocates all variables. Clear() must come before their first use. The
   /// executable, the memory and the communicator must outlive the store. The
   /// communicator has as many ranks as the program; it may be null for one rank.
   static absl::StatusOr<VariableStore> Create(const Executable &executable, DeviceMemory &memory,
                                               Communicator *communicator);
 
+  /// Returns the bytes of the block in device memory, alignment included.
+  int64_t device_bytes() const { return block_.size(); }
   /// Returns the storage of a variable, of type StoredType().
   const MutableTensorView &stored(size_t variable) const { return variables_[variable]; }
   /// Returns the start of the storage of a variable with all parts of a gathered one, of type ReservedType().

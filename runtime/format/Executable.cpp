@@ -10,6 +10,7 @@
 #include "cs336/runtime/InputFile.h"
 #include "cs336/runtime/Storage.h"
 #include "cs336/runtime/format/ExecutableFile.h"
+#include "cs336/runtime/format/ReservedMemory.h"
 #include "format/Verifier.h"
 #include "status/StatusMacros.h"
 
@@ -57,18 +58,6 @@ bool HasAlignedVectors(const format::Executable &executable) {
            return all(entry->inputs(), has_aligned_type) && all(entry->outputs(), has_aligned_type) &&
                   all(entry->allocations(), has_aligned_type) && all(entry->buffers(), has_aligned_layout);
          });
-}
-
-/// Returns per variable whether only the entry "prepare" uses it. Sessions find
-/// that entry by its name, too.
-std::vector<bool> FindUsedByPrepareAlone(const format::ExecutableT &executable) {
-  std::vector<bool> alone(executable.variables.size(), true);
-  for (const auto &entry : executable.entries)
-    if (entry->name != "prepare")
-      for (const auto &buffer : entry->buffers)
-        if (IsOfVariable(*buffer))
-          alone[buffer->index] = false;
-  return alone;
 }
 
 } // namespace
@@ -147,9 +136,7 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromBytes(absl::Sp
   std::shared_ptr<Executable> executable(new Executable);
   format::GetExecutable(bytes.data())->UnPackTo(&executable->description_);
   CS336_RETURN_IF_ERROR(Annotate(Verify(executable->description_), "invalid executable"));
-  executable->stays_on_host_ = executable->description_.target == format::Target::cuda
-                                   ? FindUsedByPrepareAlone(executable->description_)
-                                   : std::vector<bool>(executable->description_.variables.size(), false);
+  executable->stays_on_host_ = format::FindHostVariables(executable->description_);
   return executable;
 }
 

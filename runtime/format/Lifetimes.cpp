@@ -9,7 +9,9 @@
 
 #include "format/CommandVisitor.h"
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace cs336::format {
 
@@ -45,6 +47,18 @@ std::vector<Lifetime> Lifetimes(const EntryT &entry) {
       lifetime.last = entry.commands.size() - 1;
   }
   return lifetimes;
+}
+
+std::vector<size_t> RankAllocations(const EntryT &entry, const std::vector<Lifetime> &lifetimes) {
+  std::vector<size_t> ranked;
+  for (size_t i = 0; i != lifetimes.size(); ++i)
+    if (lifetimes[i].is_used)
+      ranked.push_back(i);
+  std::stable_sort(ranked.begin(), ranked.end(), [&](size_t a, size_t b) {
+    return std::pair(-entry.allocations[a]->byte_size, lifetimes[a].first) <
+           std::pair(-entry.allocations[b]->byte_size, lifetimes[b].first);
+  });
+  return ranked;
 }
 
 std::vector<int64_t> LiveBytes(const EntryT &entry) {

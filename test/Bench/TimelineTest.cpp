@@ -214,6 +214,8 @@ TEST(TimelineTest, StreamsOverlapAndAwaitEvents) {
   MemoryTimeline onGPU = computeTimeline(*program, *program->entries.front(), model);
   EXPECT_EQ(onGPU.hostBytes, 4194304);
   EXPECT_EQ(onGPU.getResidentBytes()[MemoryKind::Parameter], 0);
+  // The inputs of the next runs are copied into two further blocks.
+  EXPECT_EQ(onGPU.getResidentBytes()[MemoryKind::Input], 3 * 4194304);
   EXPECT_EQ(findEntry(*program, Mode::Train), nullptr);
 }
 

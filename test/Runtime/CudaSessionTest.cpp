@@ -14,6 +14,7 @@
 #include "cs336/runtime/CudaInfo.h"
 #include "cs336/runtime/DeviceStart.h"
 #include "cs336/runtime/PlanSummary.h"
+#include "cs336/runtime/format/ReservedMemory.h"
 
 #include <cmath>
 #include <elf.h>
@@ -257,6 +258,7 @@ TEST_F(CudaSessionTest, AllocatesWhatItSays) {
   auto session = *Create(CudaSampleProgram());
   SessionMemory memory = *session->Memory();
   EXPECT_EQ(memory.allocated, fake.allocated_bytes);
+  EXPECT_EQ(memory.allocated, format::ComputeReservedMemory(session->executable().description()).total());
   EXPECT_EQ(memory.used, fake.allocated_bytes);
   EXPECT_EQ(memory.available, fake.memory_bytes - fake.allocated_bytes);
   // This device adds nothing to allocations, and counts neither modules nor graphs.

@@ -46,6 +46,10 @@ TEST(LifetimesTest, AllocationsLiveFromTheirFirstUseToTheirLast) {
   EXPECT_FALSE(lifetimes[1].outlives_commands);
   EXPECT_TRUE(lifetimes[2].outlives_commands);
   EXPECT_FALSE(lifetimes[4].is_used);
+  // The largest first, then b, y and z in order of their first use; the unused one is left out.
+  EXPECT_THAT(format::RankAllocations(entry.entry(), lifetimes), ElementsAre(0, 1, 2, 3));
+  std::swap(lifetimes[1].first, lifetimes[3].first);
+  EXPECT_THAT(format::RankAllocations(entry.entry(), lifetimes), ElementsAre(0, 3, 2, 1));
 }
 
 TEST(LifetimesTest, UsesByWorkspacesAndCollectivesAreMarked) {

@@ -32,8 +32,8 @@ static constexpr llvm::StringLiteral kDescription =
 
 PlanCommand::PlanCommand()
     : subcommand("plan", kDescription), model(modelCategory, subcommand), device(category, subcommand),
-      memoryLimit("Memory limit of the model, e.g. 40GiB; if the model does not fit, the report lists changes that "
-                  "would make it fit",
+      memoryLimit("Memory limit of variables, inputs and the arena, e.g. 40GiB; if the model does not fit, the report "
+                  "lists changes that would make it fit. A GPU also holds kernels, graphs and libraries: 2 to 34 MiB",
                   category, subcommand),
       most("largest", cl::desc("Maximum number of buffers and kernels to list (default 10)"), cl::value_desc("number"),
            cl::init(10), cl::cat(category), cl::sub(subcommand)),

@@ -9,6 +9,7 @@
 #include "cs336/runtime/Executable.h"
 #include "cs336/runtime/Tensor.h"
 #include "cs336/runtime/format/Lifetimes.h"
+#include "cs336/runtime/format/ReservedMemory.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace cs336;
@@ -93,31 +94,15 @@ const format::EntryT *cs336::bench::findEntry(const format::ExecutableT &program
 // Variables and inputs
 //===----------------------------------------------------------------------===//
 
-/// Returns for each variable whether it is in the memory of a GPU. Variables that only "prepare" uses are not: it runs
-/// on the host.
-static std::vector<bool> getVariablesOnDevice(const format::ExecutableT &program) {
-  std::vector<bool> onDevice(program.variables.size());
-  for (const auto &entry : program.entries)
-    if (entry->mode != format::Mode::prepare)
-      for (const auto &buffer : entry->buffers)
-        if (buffer->source == format::BufferSource::variable || buffer->source == format::BufferSource::gathered)
-          onDevice[buffer->index] = true;
-  return onDevice;
-}
-
 static void addVariables(const format::ExecutableT &program, MemoryTimeline &timeline) {
-  std::vector<bool> onDevice = getVariablesOnDevice(program);
-  for (auto [index, variable] : llvm::enumerate(program.variables)) {
+  for (auto [variable, isOnHost] : llvm::zip_equal(program.variables, format::FindHostVariables(program))) {
+    if (isOnHost)
+      continue;
     format::TensorTypeT own = *variable->type;
     if (variable->shards > 1 && !variable->gathered)
       own.shape[0] /= variable->shards;
-    int64_t bytes = getBytes(own);
-    if (program.target == format::Target::cuda && !onDevice[index]) {
-      timeline.hostBytes += bytes;
-      continue;
-    }
     Allocation &resident = timeline.residents.emplace_back();
-    resident.bytes = bytes;
+    resident.bytes = getBytes(own);
     resident.type = printType(own);
     resident.source = variable->name;
     resident.kind = classify(variable->kind);
@@ -127,7 +112,6 @@ static void addVariables(const format::ExecutableT &program, MemoryTimeline &tim
 
 static void addInputs(const format::ExecutableT &program, MemoryTimeline &timeline) {
   for (const auto &entry : program.entries) {
-    timeline.arenaBytes = std::max(timeline.arenaBytes, entry->arena_bytes);
     for (const auto &input : entry->inputs) {
       Allocation &resident = timeline.residents.emplace_back();
       resident.bytes = getBytes(*input->type);
@@ -137,6 +121,21 @@ static void addInputs(const format::ExecutableT &program, MemoryTimeline &timeli
       resident.location = input->location;
     }
   }
+}
+
+/// Adds what a session reserves beside the values of variables and inputs.
+static void addGaps(const format::ReservedMemory &reserved, MemoryTimeline &timeline) {
+  auto add = [&](int64_t bytes, llvm::StringRef source) {
+    if (bytes == 0)
+      return;
+    Allocation &resident = timeline.residents.emplace_back();
+    resident.bytes = bytes;
+    resident.type = std::to_string(bytes) + "xi8";
+    resident.source = source.str();
+    resident.kind = MemoryKind::Input;
+  };
+  add(reserved.input_slots, "inputs of the next runs");
+  add(reserved.alignment, "alignment of variables and inputs");
 }
 
 //===----------------------------------------------------------------------===//
@@ -246,14 +245,14 @@ static std::vector<MemoryKind> classifyAll(const format::EntryT &entry, llvm::Ar
 static void addAllocations(const format::EntryT &entry, MemoryTimeline &timeline) {
   std::vector<format::Lifetime> lifetimes = format::Lifetimes(entry);
   std::vector<MemoryKind> kinds = classifyAll(entry, lifetimes, timeline.commands);
-  for (auto [allocation, lifetime, kind] : llvm::zip_equal(entry.allocations, lifetimes, kinds)) {
-    if (!lifetime.is_used)
-      continue;
+  for (size_t index : format::RankAllocations(entry, lifetimes)) {
+    const format::AllocationT *allocation = entry.allocations[index].get();
+    const format::Lifetime &lifetime = lifetimes[index];
     Allocation &added = timeline.allocations.emplace_back();
     added.bytes = allocation->byte_size;
     added.firstPhase = timeline.commands[lifetime.first].phase;
     added.lastPhase = timeline.commands[lifetime.last].phase;
-    added.kind = kind;
+    added.kind = kinds[index];
     added.type = added.kind == MemoryKind::Workspace ? "workspace" : printType(*allocation->type);
     added.source = allocation->source;
     added.location = allocation->location;
@@ -262,17 +261,18 @@ static void addAllocations(const format::EntryT &entry, MemoryTimeline &timeline
     added.offset = allocation->byte_offset;
     added.outlivesCommands = lifetime.outlives_commands;
   }
-  llvm::stable_sort(timeline.allocations, [](const auto &a, const auto &b) {
-    return std::pair(-a.bytes, a.first) < std::pair(-b.bytes, b.first);
-  });
 }
 
 MemoryTimeline cs336::bench::computeTimeline(const format::ExecutableT &program, const format::EntryT &entry,
                                              const DeviceModel &device) {
   MemoryTimeline timeline;
   timeline.device = device.name.str();
+  format::ReservedMemory reserved = format::ComputeReservedMemory(program);
+  timeline.hostBytes = reserved.host;
+  timeline.arenaBytes = reserved.arena;
   addVariables(program, timeline);
   addInputs(program, timeline);
+  addGaps(reserved, timeline);
   addCommands(program, entry, device, timeline);
   addAllocations(entry, timeline);
   return timeline;

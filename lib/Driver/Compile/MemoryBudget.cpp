@@ -9,8 +9,9 @@
 
 #include "PlannedCopies.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
-#include "cs336/Dialect/Exec/IR/ProgramMemory.h"
 #include "cs336/Support/ByteSize.h"
+#include "cs336/Target/Executable/EmitExecutable.h"
+#include "cs336/runtime/format/ReservedMemory.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -26,8 +27,11 @@ FailureOr<Recomputation> cs336::findRecomputation(ModuleOp module, const Compile
   Recomputation best;
   auto tryShare = [&](double share) -> FailureOr<bool> {
     int64_t bytes = 0;
-    auto measure = [&](ModuleOp planned) {
-      bytes = exec::getProgramBytes(planned, options.target == Target::CUDA);
+    auto measure = [&](ModuleOp planned) -> LogicalResult {
+      FailureOr<format::ExecutableT> program = describeProgram(planned, options.target);
+      if (failed(program))
+        return failure();
+      bytes = format::ComputeReservedMemory(*program).total();
       return success();
     };
     if (failed(copies.plan(makeShareOption(share), measure)))

@@ -36,8 +36,9 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
                   cl::value_desc("layers"), cl::cat(category), cl::sub(subcommand)),
       memoryBudgets(
           "memory-budget",
-          cl::desc("Maximum memory of the program, e.g. 30GiB, or auto: that of the device. The backward pass "
-                   "recomputes the smallest share of activations that fits, the cheapest per byte first"),
+          cl::desc("Maximum memory of variables, inputs and the arena, e.g. 30GiB, or auto: that of the device. The "
+                   "backward pass recomputes the smallest share of activations that fits, the cheapest per byte first. "
+                   "A GPU also holds kernels, graphs and libraries: 2 to 34 MiB"),
           cl::value_desc("size"), cl::cat(category), cl::sub(subcommand)),
       pipeline("pipeline-options",
                cl::desc("More options of --cs336-pipeline, which cs336-opt --help lists: 'merge-gemms=false'"),
@@ -89,9 +90,10 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
   checkpoints.setDescription("Numbers of consecutive layers per kept input; the backward pass computes the rest again; "
                              "a list with commas is measured side by side (default 0: keep all)");
   memoryBudgets.setMiscFlag(cl::CommaSeparated);
-  memoryBudgets.setDescription("Maximum memory of the program, e.g. 30GiB, or auto: that of the device; a list with "
-                               "commas is measured side by side. The backward pass recomputes the smallest share of "
-                               "activations that fits, the cheapest per byte first");
+  memoryBudgets.setDescription("Maximum memory of variables, inputs and the arena, e.g. 30GiB, or auto: that of the "
+                               "device; a list with commas is measured side by side. The backward pass recomputes the "
+                               "smallest share of activations that fits, the cheapest per byte first. A GPU also holds "
+                               "kernels, graphs and libraries: 2 to 34 MiB");
 }
 
 static llvm::StringRef getOptionName(llvm::StringRef option) { return option.split('=').first; }

@@ -279,8 +279,6 @@ absl::StatusOr<std::unique_ptr<InputFeed>> CudaDevice::PrepareInputs(char *input
   return CreateCudaInputFeed(*context_, *memory_, inputs, bytes);
 }
 
-int64_t CudaDevice::InputFeedBytes(int64_t bytes) const { return CudaInputFeedBytes(bytes); }
-
 absl::StatusOr<std::unique_ptr<DeviceMark>> CudaDevice::CreateMark() {
   CS336_ASSIGN_OR_RETURN(CudaEvent event, CudaEvent::Create(*context_));
   return std::make_unique<EventMark>(*context_, std::move(event));

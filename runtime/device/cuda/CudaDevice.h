@@ -72,7 +72,6 @@ public:
   PrepareSequence(absl::Span<const std::unique_ptr<PreparedCommand>> commands, absl::Span<const CommandInfo> infos,
                   DeviceMark &begin, DeviceMark &end) override;
   absl::StatusOr<std::unique_ptr<InputFeed>> PrepareInputs(char *inputs, int64_t bytes) override;
-  int64_t InputFeedBytes(int64_t bytes) const override;
   absl::StatusOr<std::unique_ptr<DeviceMark>> CreateMark() override;
   absl::Status EnqueueCopyToHost(void *staging, const void *src, int64_t bytes) override;
   absl::Status Synchronize() override;

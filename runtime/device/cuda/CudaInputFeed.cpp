@@ -7,7 +7,7 @@
 
 #include "device/cuda/CudaInputFeed.h"
 
-#include "cs336/runtime/Storage.h"
+#include "cs336/runtime/format/ReservedMemory.h"
 #include "memory/BlockLayout.h"
 #include "status/StatusMacros.h"
 
@@ -74,7 +74,7 @@ public:
     if (bytes_ == 0)
       return absl::OkStatus();
     Slot &slot = slots_[turn_];
-    turn_ ^= 1;
+    turn_ = (turn_ + 1) % slots_.size();
     CurrentContext current(context_);
     CS336_RETURN_IF_ERROR(current.status());
     CS336_RETURN_IF_ERROR(slot.taken.Block(stream_));
@@ -134,8 +134,8 @@ private:
   CUdeviceptr inputs_;
   int64_t bytes_;
   CUstream stream_ = nullptr;
-  std::array<Slot, 2> slots_;
-  int turn_ = 0;
+  std::array<Slot, format::kInputSlots> slots_;
+  size_t turn_ = 0;
   std::vector<Part> parts_; // Parts of the next run.
   CudaEvent written_;       // When other code has written its parts.
 };
@@ -148,7 +148,5 @@ absl::StatusOr<std::unique_ptr<InputFeed>> CreateCudaInputFeed(const CudaContext
   CS336_RETURN_IF_ERROR(feed->Allocate(memory));
   return feed;
 }
-
-int64_t CudaInputFeedBytes(int64_t bytes) { return AddBytes(bytes, bytes); }
 
 } // namespace cs336::runtime

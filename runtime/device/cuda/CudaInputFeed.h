@@ -18,15 +18,12 @@
 
 namespace cs336::runtime {
 
-/// Copies inputs over the bus in a stream of their own, to one of two slots
-/// beside the entry's inputs, while the previous run still computes. Only the
-/// copy from the slot to the inputs runs between two runs. `bytes` bytes go to
-/// `inputs`.
+/// Copies inputs over the bus in a stream of their own, to one of the slots
+/// beside the entry's inputs (format::kInputSlots), while the previous run still
+/// computes. Only the copy from the slot to the inputs runs between two runs.
+/// `bytes` bytes go to `inputs`.
 absl::StatusOr<std::unique_ptr<InputFeed>> CreateCudaInputFeed(const CudaContext &context, CudaMemory &memory,
                                                                char *inputs, int64_t bytes);
-
-/// Returns the bytes that a feed allocates on the device.
-int64_t CudaInputFeedBytes(int64_t bytes);
 
 } // namespace cs336::runtime
 

@@ -26,7 +26,7 @@ struct ModelPlan {
   /// The share of --cs336-selective-checkpoint, from 0 to 1: the value of the option, or the share that the memory
   /// budget requires.
   double recomputedShare = 0;
-  /// Inputs of all entries of the program.
+  /// Inputs of all entries, and the memory beside values (see MemoryTimeline::residents).
   int64_t inputBytes = 0;
   /// The largest of the entries' arenas, which they share. Outputs are in them.
   int64_t arenaBytes = 0;
@@ -43,7 +43,7 @@ struct ModelPlan {
   double getSecondsPerToken(const ModelDescription &description) const;
   /// Returns the bytes of everything except the arena.
   int64_t getResidentBytes() const { return parameterBytes + stateBytes + derivedBytes + inputBytes; }
-  /// Returns the bytes that a session allocates, without the alignment of variables.
+  /// Returns the bytes that a session reserves on its device (format::ReservedMemory).
   int64_t getTotalBytes() const { return getResidentBytes() + arenaBytes; }
   exec::Work getWork() const;
   /// Commands that belong to layers, by layer.

@@ -103,7 +103,7 @@ struct MemoryTimeline {
   std::vector<TimedCommand> commands;
   /// Allocations and outputs in the arena, in decreasing order of size, then in order of first use.
   std::vector<Allocation> allocations;
-  /// Variables, and the inputs of all entries of the program, in order.
+  /// Variables, the inputs of all entries of the program, and what a session reserves beside them, in order.
   std::vector<Allocation> residents;
   /// Bytes of variables that stay in the host's memory on a GPU, which `residents` does not contain.
   int64_t hostBytes = 0;

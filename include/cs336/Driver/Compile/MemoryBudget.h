@@ -18,7 +18,7 @@ namespace cs336 {
 struct Recomputation {
   /// The option `selective-checkpoint`, from 0 to 1.
   double share = 0;
-  /// See exec::getProgramBytes.
+  /// The memory that a session reserves (format::ReservedMemory).
   int64_t bytes = 0;
 };
 

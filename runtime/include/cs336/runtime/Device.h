@@ -141,9 +141,8 @@ public:
                   DeviceMark &begin, DeviceMark &end) = 0;
 
   /// Creates a feed for `bytes` bytes of inputs at `inputs` in this device's
-  /// memory. Allocates InputFeedBytes(bytes) more bytes there.
+  /// memory. A GPU allocates format::kInputSlots blocks of this size there.
   virtual absl::StatusOr<std::unique_ptr<InputFeed>> PrepareInputs(char *inputs, int64_t bytes) = 0;
-  virtual int64_t InputFeedBytes(int64_t bytes) const = 0;
 
   virtual absl::StatusOr<std::unique_ptr<DeviceMark>> CreateMark() = 0;
 

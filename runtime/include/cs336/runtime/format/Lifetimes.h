@@ -31,6 +31,10 @@ struct Lifetime {
 /// of buffers and allocations must be valid.
 std::vector<Lifetime> Lifetimes(const EntryT &entry);
 
+/// Returns the indices of the allocations that commands use: the largest first, and those of one size in order of their
+/// first use. `lifetimes` are those of the entry.
+std::vector<size_t> RankAllocations(const EntryT &entry, const std::vector<Lifetime> &lifetimes);
+
 /// Returns the bytes of the allocations that are live during each command.
 std::vector<int64_t> LiveBytes(const EntryT &entry);
 
