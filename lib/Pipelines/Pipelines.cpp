@@ -11,6 +11,7 @@
 #include "cs336/Cost/DeviceModel.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Dialect/Exec/Transforms/Passes.h"
+#include "cs336/Pipelines/Differentiation.h"
 #include "cs336/Target/CUDA/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -236,9 +237,8 @@ static void addDecomposition(OpPassManager &manager) {
   addCleanup(manager);
 }
 
-static void addDifferentiation(OpPassManager &manager, const PipelineOptions &options) {
-  manager.addNestedPass<func::FuncOp>(createDifferentiatePass());
-  // Runs while gradients exist: the optimizer replaces them with updates.
+/// Runs while gradients exist: the optimizer replaces them with updates.
+static void addCheckpoints(OpPassManager &manager, const PipelineOptions &options) {
   if (options.checkpoint > 0)
     manager.addNestedPass<func::FuncOp>(createCheckpointPass({options.checkpoint}));
   if (options.selectiveCheckpoint != 0)
@@ -276,12 +276,7 @@ static void addFusion(OpPassManager &manager, const PipelineOptions &options) {
   }
 }
 
-LogicalResult cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options, PipelineError error) {
-  if (!options.memoryBudget.empty())
-    return error("the option memory-budget of the pipeline takes several compilations: cs336-translate, cs336-run, "
-                 "cs336-bench and Python have it; here set selective-checkpoint");
-  if (options.distribute.hasValue() && !options.worldSize.hasValue())
-    return error("the option distribute of the pipeline requires the option world-size, the number of ranks");
+LogicalResult cs336::buildDifferentiation(OpPassManager &manager, const PipelineOptions &options, PipelineError error) {
   addPreparation(manager, options);
   if (failed(addExtra(manager, options.extraBeforeRecognition, error)))
     return failure();
@@ -294,7 +289,19 @@ LogicalResult cs336::buildPipeline(OpPassManager &manager, const PipelineOptions
   addDecomposition(manager);
   if (failed(addExtra(manager, options.extraAfterDecomposition, error)))
     return failure();
-  addDifferentiation(manager, options);
+  manager.addNestedPass<func::FuncOp>(createDifferentiatePass());
+  return success();
+}
+
+LogicalResult cs336::buildPipeline(OpPassManager &manager, const PipelineOptions &options, PipelineError error) {
+  if (!options.memoryBudget.empty())
+    return error("the option memory-budget of the pipeline takes several compilations: cs336-translate, cs336-run, "
+                 "cs336-bench and Python have it; here set selective-checkpoint");
+  if (options.distribute.hasValue() && !options.worldSize.hasValue())
+    return error("the option distribute of the pipeline requires the option world-size, the number of ranks");
+  if (failed(buildDifferentiation(manager, options, error)))
+    return failure();
+  addCheckpoints(manager, options);
   if (failed(addExtra(manager, options.extraAfterDifferentiation, error)))
     return failure();
   addDistribution(manager, options);

@@ -194,16 +194,17 @@ TEST(PlanReportTest, ALimitThatNothingMeetsNamesTheLeast) {
 TEST(PlanReportTest, AnUnmetBudgetNamesTheLeast) {
   PlanRow row = makeRow("tiny", Fusion::All);
   row.plan = {};
-  row.status = absl::ResourceExhaustedError("memory budget 1KiB: the program requires at least 30 MiB");
+  row.status = absl::ResourceExhaustedError("memory budget 1KiB: the smallest budget that works is 30 MiB");
   row.pipeline.options = "memory-budget=1KiB";
   EXPECT_FALSE(row.fits());
   row.waysToFit.least = WayToFit{"--batch-size 1", int64_t{20} << 20, 1e-6};
-  EXPECT_THAT(describeUnmetBudget(row),
-              ::testing::EndsWith("train: memory budget 1KiB: the program requires at least 30 MiB\nneither a smaller "
-                                  "batch, a shorter context, recomputation, fusion nor bfloat16 suffices\nthe least "
-                                  "planned total is 20.0 MiB: --batch-size 1"));
+  EXPECT_THAT(
+      describeUnmetBudget(row),
+      ::testing::EndsWith("train: memory budget 1KiB: the smallest budget that works is 30 MiB\nneither a smaller "
+                          "batch, a shorter context, recomputation, fusion nor bfloat16 suffices\nthe least "
+                          "planned total is 20.0 MiB: --batch-size 1"));
   row.waysToFit.ways = {*row.waysToFit.least};
-  EXPECT_THAT(describeUnmetBudget(row), ::testing::EndsWith("least 30 MiB\nwithout this memory budget, any of these "
+  EXPECT_THAT(describeUnmetBudget(row), ::testing::EndsWith("works is 30 MiB\nwithout this memory budget, any of these "
                                                             "would do:\n  --batch-size 1  20.0 MiB"));
 }
 

@@ -118,7 +118,7 @@ def test_units_are_understood() -> None:
 
 def test_a_budget_that_nothing_meets_says_what_is_needed() -> None:
     least, _ = extremes()
-    message = rf"memory budget {least // 2}: the program requires at least {least} bytes \("
+    message = rf"memory budget {least // 2}: the smallest budget that works is {least} bytes \("
     with pytest.raises(ValueError, match=message):
         compile_program(module(), memory_budget=least // 2)
 

@@ -174,8 +174,8 @@ absl::Status FitSearch::addBudget() {
       });
   if (!status.ok() || recomputation->bytes > budget)
     return status;
-  absl::StatusOr<WayToFit> way = plan(description, absl::StrCat("selective-checkpoint=", recomputation->share),
-                                      absl::StrCat("--memory-budget ", budgetFlag));
+  absl::StatusOr<WayToFit> way =
+      plan(description, recomputation->getOption(), absl::StrCat("--memory-budget ", budgetFlag));
   if (!way.ok())
     return way.status();
   found.ways.push_back(*std::move(way));

@@ -8,6 +8,7 @@
 #include "cs336/Driver/Compile/MemoryBudget.h"
 
 #include "PlannedCopies.h"
+#include "cs336/Dialect/CS336/Transforms/Memory/RecomputationSteps.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
 #include "cs336/Support/ByteSize.h"
 #include "cs336/Target/Executable/EmitExecutable.h"
@@ -15,50 +16,113 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace cs336;
 
 static constexpr StringLiteral kBudgetOption = "memory-budget";
 
-static std::string makeShareOption(double share) { return llvm::formatv("selective-checkpoint={0}", share); }
+std::string Recomputation::getOption() const { return llvm::formatv("selective-checkpoint={0:f9}", share); }
+
+namespace {
+/// The shares with which a module recomputes different operations, in increasing order.
+struct Shares {
+  SmallVector<double> all;
+  /// The positions in `all` at which the blocks of a function are all at the end of the same rung.
+  SmallVector<size_t> rungEnds;
+};
+
+/// Plans a module with one share after the other.
+class ShareSearch {
+public:
+  ShareSearch(ModuleOp module, const CompileOptions &options, int64_t budget)
+      : copies(module, options), target(options.target), budget(budget) {}
+
+  FailureOr<Shares> findShares();
+  /// Returns whether the program with this share fits.
+  FailureOr<bool> tryShare(double share);
+  /// Returns the last share that fits of those tried, or if none does, the one with the least memory.
+  const Recomputation &getBest() const { return best; }
+
+private:
+  PlannedCopies copies;
+  Target target;
+  int64_t budget;
+  Recomputation best;
+};
+} // namespace
+
+FailureOr<Shares> ShareSearch::findShares() {
+  std::map<double, bool> isRungEnd;
+  auto addSteps = [&](ModuleOp module) {
+    for (auto function : module.getOps<func::FuncOp>()) {
+      RecomputationSteps steps = findRecomputationSteps(function);
+      for (size_t step = 1; step <= steps.getNumber(); ++step)
+        isRungEnd[steps.getShare(step)] |= step % steps.blocks == 0;
+    }
+  };
+  if (failed(copies.differentiate(addSteps)))
+    return failure();
+  Shares shares;
+  for (auto [share, isEnd] : isRungEnd) {
+    if (isEnd)
+      shares.rungEnds.push_back(shares.all.size());
+    shares.all.push_back(share);
+  }
+  return shares;
+}
+
+FailureOr<bool> ShareSearch::tryShare(double share) {
+  Recomputation tried{share, 0};
+  auto measure = [&](ModuleOp planned) -> LogicalResult {
+    FailureOr<format::ExecutableT> program = describeProgram(planned, target);
+    if (failed(program))
+      return failure();
+    tried.bytes = format::ComputeReservedMemory(*program).total();
+    return success();
+  };
+  if (failed(copies.plan(tried.getOption(), measure)))
+    return failure();
+  bool fits = tried.bytes <= budget;
+  if (fits || best.bytes == 0 || tried.bytes < best.bytes)
+    best = tried;
+  return fits;
+}
 
 FailureOr<Recomputation> cs336::findRecomputation(ModuleOp module, const CompileOptions &options, int64_t budget) {
-  PlannedCopies copies(module, options);
-  Recomputation best;
-  auto tryShare = [&](double share) -> FailureOr<bool> {
-    int64_t bytes = 0;
-    auto measure = [&](ModuleOp planned) -> LogicalResult {
-      FailureOr<format::ExecutableT> program = describeProgram(planned, options.target);
-      if (failed(program))
+  ShareSearch search(module, options, budget);
+  FailureOr<bool> fits = search.tryShare(0);
+  if (failed(fits))
+    return failure();
+  if (*fits)
+    return search.getBest();
+  FailureOr<Shares> shares = search.findShares();
+  if (failed(shares))
+    return failure();
+  // The bounds of the bisection are the first end of a rung that fits, and the end before it. A larger budget has the
+  // same or earlier bounds, and with the same bounds it takes the same way until a share fits it alone. So the result
+  // is monotone in the budget whether or not memory is monotone in the share.
+  size_t begin = 0;
+  for (size_t end : shares->rungEnds) {
+    if (failed(fits = search.tryShare(shares->all[end])))
+      return failure();
+    if (!*fits) {
+      begin = end + 1;
+      continue;
+    }
+    while (begin < end) {
+      size_t middle = begin + (end - begin) / 2;
+      if (failed(fits = search.tryShare(shares->all[middle])))
         return failure();
-      bytes = format::ComputeReservedMemory(*program).total();
-      return success();
-    };
-    if (failed(copies.plan(makeShareOption(share), measure)))
-      return failure();
-    if (bytes <= budget || best.bytes == 0 || bytes < best.bytes)
-      best = {share, bytes};
-    return bytes <= budget;
-  };
-  for (double share : {0.0, 1.0}) {
-    FailureOr<bool> fits = tryShare(share);
-    if (failed(fits))
-      return failure();
-    if (*fits == (share == 0))
-      return best;
+      if (*fits)
+        end = middle;
+      else
+        begin = middle + 1;
+    }
+    break;
   }
-  // All budgets start with the same bounds and take the same way until one share fits the larger budget alone, so the
-  // result is monotone in the budget whether or not memory is monotone in the share.
-  constexpr int kSteps = 1024;
-  int tooSmall = 0, fitting = kSteps;
-  while (fitting - tooSmall > 1) {
-    int middle = tooSmall + (fitting - tooSmall) / 2;
-    FailureOr<bool> fits = tryShare(static_cast<double>(middle) / kSteps);
-    if (failed(fits))
-      return failure();
-    (*fits ? fitting : tooSmall) = middle;
-  }
-  return best;
+  return search.getBest();
 }
 
 FailureOr<BudgetFit> cs336::findBudgetFit(ModuleOp module, const CompileOptions &options) {
@@ -94,12 +158,11 @@ FailureOr<BudgetFit> cs336::findBudgetFit(ModuleOp module, const CompileOptions 
   if (failed(found))
     return failure();
   if (found->bytes > *bytes)
-    fit.whyNot =
-        llvm::formatv("memory budget {0}: the program requires at least {1} bytes ({2}), however much of it is "
-                      "recomputed: a narrower type, blocks of layers (checkpoint), a smaller batch or a "
-                      "shorter context may require less",
-                      budget, found->bytes, formatBytes(found->bytes));
-  fit.options.pipeline += makeShareOption(found->share);
+    fit.whyNot = llvm::formatv(
+        "memory budget {0}: the smallest budget that works is {1} bytes ({2}): a narrower type, blocks of "
+        "layers (checkpoint), a smaller batch or a shorter context may require less",
+        budget, found->bytes, formatBytes(found->bytes));
+  fit.options.pipeline += found->getOption();
   return fit;
 }
 

@@ -7,8 +7,10 @@
 
 #include "PlannedCopies.h"
 
+#include "cs336/Pipelines/Differentiation.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -24,7 +26,7 @@ PlannedCopies::PlannedCopies(ModuleOp module, const CompileOptions &options) : m
   (void)writeBytecodeToFile(module, stream);
 }
 
-LogicalResult PlannedCopies::plan(StringRef pipeline, llvm::function_ref<LogicalResult(ModuleOp)> use) {
+LogicalResult PlannedCopies::withCopy(llvm::function_ref<LogicalResult(ModuleOp)> use) {
   MLIRContext context(module.getContext()->getDialectRegistry(), MLIRContext::Threading::DISABLED);
   if (module.getContext()->isMultithreadingEnabled())
     context.setThreadPool(module.getContext()->getThreadPool());
@@ -34,10 +36,30 @@ LogicalResult PlannedCopies::plan(StringRef pipeline, llvm::function_ref<Logical
       errors += (errors.empty() ? "" : "; ") + diagnostic.str();
     return success();
   });
-  CompileOptions trial = options;
-  trial.pipeline += " " + pipeline.str();
   OwningOpRef<ModuleOp> copy = parseSourceString<ModuleOp>(bytecode, ParserConfig(&context));
-  if (!copy || failed(runPipeline(*copy, trial)) || failed(use(*copy)))
+  if (!copy || failed(use(*copy)))
     return emitError(module.getLoc()) << errors;
   return success();
+}
+
+LogicalResult PlannedCopies::plan(StringRef pipeline, llvm::function_ref<LogicalResult(ModuleOp)> use) {
+  CompileOptions trial = options;
+  trial.pipeline += " " + pipeline.str();
+  return withCopy([&](ModuleOp copy) { return failure(failed(runPipeline(copy, trial)) || failed(use(copy))); });
+}
+
+LogicalResult PlannedCopies::differentiate(llvm::function_ref<void(ModuleOp)> use) {
+  return withCopy([&](ModuleOp copy) -> LogicalResult {
+    auto fail = [&](const Twine &message) { return emitError(copy.getLoc()) << message; };
+    PipelineOptions pipeline;
+    if (llvm::Error error = pipeline.read(options.pipeline))
+      return fail(llvm::toString(std::move(error)));
+    pipeline.target = options.target;
+    PassManager manager(copy.getContext(), copy.getOperationName());
+    manager.enableVerifier(pipeline.hasExtraPasses());
+    if (failed(buildDifferentiation(manager, pipeline, fail)) || failed(manager.run(copy)))
+      return failure();
+    use(copy);
+    return success();
+  });
 }

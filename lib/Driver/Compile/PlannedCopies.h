@@ -15,8 +15,8 @@
 
 namespace cs336 {
 
-/// Plans copies of a module. Each copy has a context of its own, so that remarks and warnings of the copies do not
-/// reach the user.
+/// Runs the pipeline, or its start, on copies of a module. Each copy has a context of its own, so that remarks and
+/// warnings of the copies do not reach the user.
 class PlannedCopies {
 public:
   /// The copies are planned with `options`, without their dumps, remarks, timing and statistics.
@@ -26,7 +26,13 @@ public:
   /// errors of the copy become an error at the module.
   llvm::LogicalResult plan(llvm::StringRef pipeline, llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp)> use);
 
+  /// Calls `use` with a copy whose functions have gradients and recompute nothing yet. Fails as `plan`.
+  llvm::LogicalResult differentiate(llvm::function_ref<void(mlir::ModuleOp)> use);
+
 private:
+  /// Calls `use` with a copy. If it fails, the errors of the copy become an error at the module.
+  llvm::LogicalResult withCopy(llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp)> use);
+
   mlir::ModuleOp module;
   CompileOptions options;
   std::string bytecode;

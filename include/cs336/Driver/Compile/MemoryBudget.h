@@ -20,19 +20,24 @@ struct Recomputation {
   double share = 0;
   /// The memory that a session reserves (format::ReservedMemory).
   int64_t bytes = 0;
+
+  /// Returns "selective-checkpoint=0.25", with enough digits for every share.
+  std::string getOption() const;
 };
 
-/// Returns the smallest share, in steps of 1/1024, with which the program needs at most `budget` bytes. If it needs
-/// more with the shares 0 and 1, returns the one with which it needs less: recomputing can take more memory than
-/// keeping. Runs the pipeline up to 12 times on copies of the module, without generating code. A larger budget never
-/// gives a larger share. Fails with diagnostics if the pipeline does.
+/// Returns a share with which the program needs at most `budget` bytes: the first end of a rung of
+/// `--cs336-selective-checkpoint` that fits, or a smaller share found by bisection within this rung. A larger budget
+/// never gives a larger share. If no end of a rung fits, returns the one that needs the least memory: recomputing can
+/// take more memory than keeping. Runs the pipeline on copies of the module, without generating code: once for share 0,
+/// once for each rung that it tries, and a logarithmic number of times in the rung that fits. Fails with diagnostics if
+/// the pipeline does.
 llvm::FailureOr<Recomputation> findRecomputation(mlir::ModuleOp module, const CompileOptions &options, int64_t budget);
 
 /// The effect of a memory budget on a compilation.
 struct BudgetFit {
   /// The options without the budget, and with the recomputation that fits it.
   CompileOptions options;
-  /// "memory budget 1KiB: the program requires at least …" if no recomputation fits; empty otherwise.
+  /// "memory budget 1KiB: the smallest budget that works is …" if no recomputation fits; empty otherwise.
   std::string whyNot;
 };
 

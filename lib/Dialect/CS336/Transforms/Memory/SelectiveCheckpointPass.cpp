@@ -9,11 +9,10 @@
 #include "RecomputationLadder.h"
 #include "RecomputedSpan.h"
 #include "cs336/Dialect/CS336/IR/CS336Dialect.h"
+#include "cs336/Dialect/CS336/Transforms/Memory/RecomputationSteps.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "cs336/Statistics/RemarkOptions.h"
-
-#include <cmath>
 
 namespace cs336 {
 #define GEN_PASS_DEF_SELECTIVECHECKPOINTPASS
@@ -65,8 +64,7 @@ void SelectiveCheckpointPass::runOnOperation() {
 
   // One step takes one block to the next rung. The first blocks go first: the backward pass reads their values last,
   // so memory is lowest while they are computed again.
-  size_t numSteps = ladder.getNumRungs() * blocks.size();
-  auto steps = static_cast<size_t>(std::ceil(share * static_cast<double>(numSteps)));
+  size_t steps = RecomputationSteps{ladder.getNumRungs(), blocks.size()}.getSteps(share);
   for (auto [index, block] : llvm::enumerate(blocks)) {
     size_t rung = steps / blocks.size() + (index < steps % blocks.size());
     RecomputedSpan span(block, found->forward, [&](Operation *op) { return ladder.includes(rung, op); });

@@ -172,6 +172,8 @@ func.func @reductions(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x
 // Attention comes after row reductions, on a rung of its own. With 4 of 6 steps, both blocks compute the reductions
 // again, and attention is kept. The next step is attention in the first block.
 // RUN: cs336-opt %s --split-input-file --cs336-differentiate --cs336-selective-checkpoint=share=0.6666 --mlir-print-debuginfo=false | FileCheck %s --check-prefix=KEPT
+// A share that is rounded up by less than a thousandth of a step takes no further step.
+// RUN: cs336-opt %s --split-input-file --cs336-differentiate --cs336-selective-checkpoint=share=0.666667 --mlir-print-debuginfo=false | FileCheck %s --check-prefix=KEPT
 // RUN: cs336-opt %s --split-input-file --cs336-differentiate --cs336-selective-checkpoint=share=0.67 --mlir-print-debuginfo=false | FileCheck %s --check-prefix=AGAIN
 // REMARK: [Passed] Recomputed {{.*}}"block 1 of 2, rung 2 of 3:
 // REMARK: [Passed] Recomputed {{.*}}"block 2 of 2, rung 1 of 3:

@@ -137,7 +137,8 @@ def SelectiveCheckpointPass : Pass<"cs336-selective-checkpoint", "::mlir::func::
 
     A block on a rung keeps the results of all operations above the rung. A step takes one block up by one rung. All
     blocks take the first rung, from the first block to the last, then all take the second one, and so on. `share` is
-    the part of all steps that the pass takes, rounded up to a whole step. With share 1 each block keeps only its input.
+    the part of all steps that the pass takes, rounded up to a whole step, unless it is less than a thousandth of a step
+    above one. With share 1 each block keeps only its input.
 
     A larger share never recomputes less. The tools search the smallest share whose memory plan fits a budget
     (`--memory-budget`). Kept values, copies and barriers are as in `cs336-checkpoint`, so the gradients are bitwise
