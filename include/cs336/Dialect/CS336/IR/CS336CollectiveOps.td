@@ -28,10 +28,10 @@ def CS336_CollectiveOp : CS336_Op<"collective", [DeclareOpInterfaceMethods<CS336
     The bytes are those of ring algorithms, and 0 for one rank.
 
     `all_reduce` and `reduce_scatter` require a reduction of numbers: `sum`, `mean` or `max`. The values of the ranks
-    are combined in the order of ranks, so that every rank gets the same bits. bf16 and f16 are accumulated in f32.
-    `mean` divides the sum once, by the number of ranks, and rounds toward zero for integers.
+    are combined in one order, so that every rank gets the same bits. On CPUs and on two GPUs, bf16 and f16 are added
+    in f32, and `mean` divides the sum once, toward zero for integers. On more GPUs, NCCL may round at each rank.
 
-    Collectives of one program have the same group: all ranks of the run.
+    Collectives of one program have the same group: all ranks of the run. An executable stores only their number.
 
     Errors: a reduction for a kind that does not reduce, or no reduction for a kind that does; a `root` for another kind
     than `broadcast`, or outside of the group; and types that the table excludes.

@@ -99,8 +99,8 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     The remark `BucketSize` has the choice and its predicted times.
 
     If the last operation of a gradient widens a bf16 or f16 value, the ranks exchange the narrow value, and the mean is
-    widened instead. Ranks accumulate in float32, in the order of ranks, so all ranks get the same bits. A gradient that
-    is a constant is equal on all ranks and is not exchanged.
+    widened instead. All ranks get the same bits. On CPUs and on two GPUs, they accumulate in float32. On more GPUs, NCCL
+    may round after each rank. A gradient that is a constant is equal on all ranks and is not exchanged.
 
     **Sharded parameters.** In the modes `zero1` and `fsdp`, each floating-point parameter of rank 2 or more is sharded,
     in functions of every mode, if the size of its axis 0 is a multiple of `world-size`: each rank has a part of that
