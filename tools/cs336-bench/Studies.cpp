@@ -387,8 +387,8 @@ const std::vector<Study> &cs336::bench::getStudies() {
          ddpOnCPU,
          ddpOf2026}}},
       {"optimizer_state_sharding_accounting",
-       "memory by kind after initialisation, at the peak, and before and after the optimizer, with and without sharded "
-       "optimizer state, planned and measured; and the time of a step",
+       "planned memory by kind after initialisation, at the peak, and before and after the optimizer, with and without "
+       "sharded optimizer state; the planned total beside the memory that a GPU reports; and the time of a step",
        "problem optimizer_state_sharding_accounting of assignment 2 (systems) of Stanford's CS336, 2025 and 2026",
        {{"ddp",
          {{"size", "xl"}, {"ranks", "2"}, {"distribute", "none,bucket,zero1"}, {"memory-tables", ""}},
@@ -404,7 +404,8 @@ const std::vector<Study> &cs336::bench::getStudies() {
          ddpOnCPU,
          ddpOf2026}}},
       {"fsdp_accounting",
-       "memory by kind with parameters on every rank and divided among two, planned and measured",
+       "planned memory by kind with parameters on every rank and divided among two; the planned total beside the "
+       "memory that a GPU reports",
        "problem fsdp_accounting of assignment 2 (systems) of Stanford's CS336, 2026",
        {{"ddp",
          {{"size", "xl"},
