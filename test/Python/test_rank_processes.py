@@ -16,7 +16,7 @@ import cs336
 import pytest
 from device import DEVICE
 from rank_runs import assert_ranks_equal, run_ranks, split_batch
-from test_data_parallel import MODES, OPTIONS, batch, check_gradients, parameters, program
+from test_data_parallel import CASES, MODES, OPTIONS, batch, check_gradients, parameters, program
 
 pytestmark = pytest.mark.skipif(DEVICE != "cpu", reason="ranks run on the CPU")
 
@@ -25,8 +25,7 @@ LIMIT = 60.0
 """The seconds in which a run with a fault must end. It waits 2 seconds for silent ranks, and 5 + 5 for ranks to end."""
 
 
-@pytest.mark.parametrize("ranks", [2, 4])
-@pytest.mark.parametrize("dtype", ["fp32", "bf16"])
+@pytest.mark.parametrize(("dtype", "ranks"), CASES)
 @pytest.mark.parametrize("mode", MODES)
 def test_gradients_are_those_of_the_whole_batch(tmp_path: Path, mode: Any, dtype: Any, ranks: int) -> None:
     executable = cs336.compile(program("forward_backward", ranks), dtype=dtype, ranks=ranks, distribute=mode)

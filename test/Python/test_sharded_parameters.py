@@ -52,8 +52,13 @@ def compile_ranks(mode: str, ranks: int, max_norm: float = 0.0, **options: Any) 
     return cs336.compile(program("train", ranks, max_norm), **distribute, **options)
 
 
-def train(folder: Path, executable: cs336.Executable, steps: int, start: Tensors | None = None) -> list[Tensors]:
-    return run_ranks(folder, executable, split_batch(batch(), executable.ranks), start or parameters(), steps)
+def train(
+    folder: Path, executable: cs336.Executable, steps: int, start: Tensors | None = None, flag: str = "--ranks"
+) -> list[Tensors]:
+    """Train each rank on its rows. If the number of ranks does not divide the batch, the last rows are left out."""
+    ranks = executable.ranks
+    rows = {name: value[: BATCH // ranks * ranks] for name, value in batch().items()}
+    return run_ranks(folder, executable, split_batch(rows, ranks), start or parameters(), steps, flag)
 
 
 def state_of(result: Tensors) -> Tensors:
@@ -75,6 +80,17 @@ def test_steps_without_clipping_have_the_bits_of_replicated_ranks(
     sharded = train(tmp_path, compile_ranks(mode, ranks, **OPTIONS[name]), steps=5)
     assert_ranks_equal([replicated[0], *sharded])
     assert not np.array_equal(sharded[0]["after lm_head.weight"], parameters()["lm_head.weight"])
+
+
+@pytest.mark.parametrize(("ranks", "flag", "sharded"), [(3, "--ranks", 2), (8, "--ranks", 10), (2, "--nproc", 10)])
+def test_fsdp_has_the_bits_of_replicated_ranks_on_any_number(
+    tmp_path: Path, ranks: int, flag: str, sharded: int
+) -> None:
+    """Three ranks divide only the packed rows of q, k and v, and store other matrices whole. Two are processes."""
+    text = str(program("train", ranks).run_passes(f"cs336-pipeline{{world-size={ranks} distribute=fsdp}}"))
+    assert len(re.findall(rf"exec\.variable .* parameter : .*shards = {ranks} ", text)) == sharded
+    replicated = train(tmp_path, compile_ranks("bucket", ranks), steps=3, flag=flag)
+    assert_ranks_equal([replicated[0], *train(tmp_path, compile_ranks("fsdp", ranks), steps=3, flag=flag)])
 
 
 @pytest.mark.parametrize("name", ["all", "bf16", "fp16"])
