@@ -134,7 +134,8 @@ def init(timeout: float = DEFAULT_TIMEOUT) -> Group:
     Parameters
     ----------
     timeout
-        Seconds to wait for ranks to arrive and, in each collective, for a rank that sends nothing.
+        Seconds in which all ranks end after a fault of one. For three fifths of them, this rank waits for ranks to
+        arrive and, in each collective, for a rank that sends nothing. `launch` should have the same timeout.
 
     Raises
     ------
@@ -161,7 +162,7 @@ def launch(command: Sequence[str], ranks: int, timeout: float = DEFAULT_TIMEOUT)
     ranks
         The number of processes.
     timeout
-        Seconds to wait for a rank to arrive or to send data. After them, all ranks are ended.
+        Seconds in which all ranks end after a fault of one. The ranks should pass the same number to `init`.
 
     Raises
     ------

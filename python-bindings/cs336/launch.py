@@ -14,7 +14,10 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--nproc", type=int, required=True, help="number of ranks")
     parser.add_argument(
-        "--timeout", type=float, default=distributed.DEFAULT_TIMEOUT, help="seconds for silent ranks (default: 30)"
+        "--timeout",
+        type=float,
+        default=distributed.DEFAULT_TIMEOUT,
+        help="seconds in which all ranks end after a fault of one (default: 30)",
     )
     parser.add_argument("-m", dest="is_module", action="store_true", help="PROGRAM is a module, as for python -m")
     parser.add_argument("program", metavar="PROGRAM")

@@ -7,6 +7,7 @@
 
 #include "comm/CollectiveCall.h"
 #include "comm/Reduce.h"
+#include "comm/TimeLimits.h"
 #include "cs336/runtime/Communicator.h"
 #include "status/StatusMacros.h"
 
@@ -200,7 +201,7 @@ private:
     group_->calls[rank_] = call;
     group_->src[rank_] = src;
     group_->dst[rank_] = dst;
-    CS336_RETURN_IF_ERROR(group_->Barrier(rank_, group_->timeout()));
+    CS336_RETURN_IF_ERROR(group_->Barrier(rank_, TimeLimits(group_->timeout()).wait));
     absl::Status status = CheckCalls(group_->calls);
     if (status.ok())
       work();

@@ -7,6 +7,7 @@
 
 #include "cs336/runtime/Launcher.h"
 
+#include "comm/TimeLimits.h"
 #include "cs336/runtime/Cores.h"
 #include "launch/ChildProcess.h"
 #include "status/StatusMacros.h"
@@ -126,7 +127,7 @@ constexpr std::array<int, 5> kForwarded{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR
 /// The ranks, from their start until the last has ended.
 class Job {
 public:
-  explicit Job(const LaunchOptions &options) : options_(options) {
+  explicit Job(const LaunchOptions &options) : options_(options), limits_(options.timeout) {
     signals_.add(SIGCHLD);
     for (int signal : kForwarded)
       signals_.add(signal);
@@ -249,21 +250,22 @@ private:
     failure_ = failure;
     // A stopped rank goes on, so that it receives the failure and ends.
     SignalAll(SIGCONT);
-    SignalAfterGrace(SIGTERM);
+    SignalAfter(limits_.grace, SIGTERM);
   }
 
-  void SignalAfterGrace(int signal) {
-    end_timer_.expires_after(absl::ToChronoMilliseconds(options_.grace));
+  void SignalAfter(absl::Duration grace, int signal) {
+    end_timer_.expires_after(absl::ToChronoMilliseconds(grace));
     end_timer_.async_wait([this, signal](asio::error_code error) {
       if (error)
         return;
       SignalAll(signal);
       if (signal != SIGKILL)
-        SignalAfterGrace(SIGKILL);
+        SignalAfter(limits_.last_grace, SIGKILL);
     });
   }
 
   const LaunchOptions &options_;
+  TimeLimits limits_;
   asio::io_context context_{1};
   asio::signal_set signals_{context_};
   asio::steady_timer timer_{context_}, end_timer_{context_};

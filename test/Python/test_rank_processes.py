@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,15 @@ import pytest
 from device import DEVICE
 from rank_runs import assert_ranks_equal, run_ranks, split_batch
 from test_data_parallel import CASES, MODES, OPTIONS, batch, check_gradients, parameters, program
+from test_distributed import ENVIRONMENT, LAUNCH
 
 pytestmark = pytest.mark.skipif(DEVICE != "cpu", reason="ranks run on the CPU")
 
 TOKEN = "0123456789abcdef" * 2
 LIMIT = 60.0
-"""The seconds in which a run with a fault must end. It waits 2 seconds for silent ranks, and 5 + 5 for ranks to end."""
+"""The seconds after which a run that does not end fails a test."""
+TIMEOUT = 5.0
+"""The `--rank-timeout` of runs with a fault, in which all of their processes must end."""
 
 
 @pytest.mark.parametrize(("dtype", "ranks"), CASES)
@@ -57,14 +61,16 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return paths
 
 
-ENDLESS = ["--random-inputs", "--steps", "1000000000", "--num-threads", "1", "--rank-timeout", "2"]
-SHORT = ["--random-inputs", "--steps", "2", "--num-threads", "1", "--rank-timeout", "2"]
+ENDLESS = ["--random-inputs", "--steps", "1000000000", "--num-threads", "1"]
+LIMITED = ["--rank-timeout", str(TIMEOUT)]
+SHORT = ["--random-inputs", "--steps", "2", "--num-threads", "1", *LIMITED]
 
 
 class Run:
-    """A run of two ranks that goes on until it is ended."""
+    """A run of several ranks that goes on until it is ended."""
 
-    def __init__(self, folder: Path, command: list[str]) -> None:
+    def __init__(self, folder: Path, command: list[str], timeout: float = TIMEOUT) -> None:
+        self.timeout = timeout
         self.output = folder / "output.txt"
         with self.output.open("w") as file:
             self.process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
@@ -87,6 +93,14 @@ class Run:
         """Wait for the end and return the last lines."""
         self.process.wait(LIMIT)
         return self.text()[-3000:]
+
+    def inject(self, fault: Callable[[], object]) -> str:
+        """Cause a fault, after which the run must end within its timeout, and return the last lines."""
+        begin = time.monotonic()
+        fault()
+        text = self.end()
+        assert time.monotonic() - begin < self.timeout
+        return text
 
 
 def children(parent: int) -> list[int]:
@@ -112,9 +126,16 @@ def ports_of(pid: int) -> set[int]:
     return {int(row[1].split(":")[1], 16) for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in sockets}
 
 
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + LIMIT
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
 @pytest.fixture
 def run(tmp_path: Path, programs: list[str]) -> Iterator[Run]:
-    started = Run(tmp_path, ["cs336-run", programs[0], "--nproc", "2", *ENDLESS])
+    started = Run(tmp_path, ["cs336-run", programs[0], "--nproc", "2", *ENDLESS, *LIMITED])
     started.wait_for("rank 0: step 3")
     started.wait_for("rank 1: step 3")
     pids = [started.process.pid, *started.ranks()]
@@ -138,8 +159,7 @@ def error_at_collective(text: str, rank: int) -> str:
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_killed_rank(run: Run, rank: int) -> None:
-    os.kill(run.ranks()[rank], signal.SIGKILL)
-    text = run.end()
+    text = run.inject(lambda: os.kill(run.ranks()[rank], signal.SIGKILL))
     assert run.process.returncode == 1
     assert f"rank {rank} ended with signal 9 (Killed)" in text.splitlines()[-1]
     assert error_at_collective(text, 1 - rank) in (
@@ -150,31 +170,65 @@ def test_killed_rank(run: Run, rank: int) -> None:
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_stopped_rank(run: Run, rank: int) -> None:
-    begin = time.monotonic()
-    os.kill(run.ranks()[rank], signal.SIGSTOP)
-    text = run.end()
+    text = run.inject(lambda: os.kill(run.ranks()[rank], signal.SIGSTOP))
     assert run.process.returncode == 1
-    error = error_at_collective(text, 1 - rank)
-    assert f"waited 2s for rank {rank}" in error or f"no heartbeat from rank {rank} for 1.5s" in error
-    assert f"rank {rank} ended with exit code 1" in text.splitlines()[-1]
-    assert time.monotonic() - begin < 4, "no rank waits for the grace of 5 seconds"
+    assert f"no heartbeat from rank {rank} for 2.5s" in error_at_collective(text, 1 - rank)
+    assert f"rank {rank} ended with exit code 1" in text.splitlines()[-1], "the rank goes on, and ends by itself"
+
+
+HANGING = """
+import cs336, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+signal.signal(signal.SIGUSR1, lambda *_: time.sleep(1000))
+with cs336.distributed.init(TIMEOUT) as group:
+    for step in range(10**9):
+        group.barrier()
+        if step == 3:
+            print("step 3", flush=True)
+"""
+
+
+def test_hanging_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rank 1 sends heartbeats, but takes no part in the next barrier, and ignores SIGTERM."""
+    monkeypatch.setenv("PYTHONPATH", ENVIRONMENT["PYTHONPATH"])
+    program = tmp_path / "program.py"
+    program.write_text(HANGING.replace("TIMEOUT", str(TIMEOUT)))
+    run = Run(tmp_path, [*LAUNCH, "2", "--timeout", str(TIMEOUT), str(program)])
+    for rank in range(2):
+        run.wait_for(f"rank {rank}: step 3")
+    ranks = run.ranks()
+    text = run.inject(lambda: os.kill(ranks[1], signal.SIGUSR1))
+    assert run.process.returncode == 1
+    assert "waited 3s for rank 1" in text
+    assert "rank 1 ended with signal 9 (Killed)" in text.splitlines()[-1]
+    assert not any(is_running(pid) for pid in ranks)
+
+
+def test_stopped_launcher(run: Run) -> None:
+    """The ranks end. The launcher cannot end before it goes on."""
+    ranks = run.ranks()
+    begin = time.monotonic()
+    run.process.send_signal(signal.SIGSTOP)
+    wait_until(lambda: not any(is_running(pid) for pid in ranks))
+    assert time.monotonic() - begin < TIMEOUT
+    text = run.inject(lambda: run.process.send_signal(signal.SIGCONT))
+    assert run.process.returncode == 1
+    assert re.search(r"error: entry 'train': .*no heartbeat from the rendezvous at 127.0.0.1:\d+ for 3s", text)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_end_all(run: Run, number: signal.Signals) -> None:
-    run.process.send_signal(number)
-    text = run.end()
+    text = run.inject(lambda: run.process.send_signal(number))
     assert run.process.returncode == 128 + number
     assert f"cs336-run: error: ended by signal {number.value}" in text.splitlines()[-1]
 
 
 def test_killed_launcher(run: Run) -> None:
     ranks = run.ranks()
-    run.process.kill()
-    run.process.wait(LIMIT)
-    end = time.monotonic() + LIMIT
-    while any(is_running(pid) for pid in ranks) and time.monotonic() < end:
-        time.sleep(0.02)
+    begin = time.monotonic()
+    run.inject(run.process.kill)
+    wait_until(lambda: not any(is_running(pid) for pid in ranks))
+    assert time.monotonic() - begin < TIMEOUT
 
 
 def test_rank_with_an_error(tmp_path: Path, programs: list[str]) -> None:
@@ -280,8 +334,10 @@ def start_rank(rank: int, size: int, port: int, *arguments: str, token: str = TO
 
 
 def errors(processes: list[subprocess.Popen[str]]) -> list[str]:
-    """Return what each process prints as its error."""
+    """Return what each process prints as its error. All must end within the timeout."""
+    begin = time.monotonic()
     texts = [process.communicate(timeout=LIMIT)[1] for process in processes]
+    assert time.monotonic() - begin < TIMEOUT
     assert [process.returncode for process in processes] == [1] * len(processes), texts
     return texts
 
@@ -297,7 +353,7 @@ def test_ranks_of_another_launcher(programs: list[str]) -> None:
 
 def test_rank_that_never_arrives(programs: list[str]) -> None:
     (text,) = errors([start_rank(0, 2, free_port(), programs[0], *SHORT)])
-    assert "waited 2s for rank 1 to join" in text
+    assert "waited 3s for rank 1 to join" in text
 
 
 def test_refused_connection(programs: list[str]) -> None:
@@ -310,7 +366,7 @@ def test_another_token(programs: list[str]) -> None:
     port = free_port()
     first = start_rank(0, 2, port, programs[0], *SHORT)
     texts = errors([first, start_rank(1, 2, port, programs[0], *SHORT, token="another one, as long")])
-    assert "waited 2s for rank 1 to join" in texts[0]
+    assert "waited 3s for rank 1 to join" in texts[0]
     assert "CS336_TOKEN is another one there" in texts[1] or "does not reach the rendezvous" in texts[1]
 
 
@@ -346,15 +402,14 @@ def test_dropped_link(tmp_path: Path, programs: list[str]) -> None:
     probe = subprocess.run([*NAMESPACE, *set_link, "1"], capture_output=True, text=True)
     if probe.returncode != 0:
         pytest.skip(f"this machine has no network namespaces: {probe.stderr.strip().splitlines()[-1]}")
-    script = f'"$@" 1 && exec cs336-run {programs[0]} --nproc 2 {" ".join(ENDLESS)}'
+    script = f'"$@" 1 && exec cs336-run {programs[0]} --nproc 2 {" ".join([*ENDLESS, *LIMITED])}'
     run = Run(tmp_path, [*NAMESPACE, "sh", "-c", script, "sh", *set_link])
     run.wait_for("rank 1: step 3")
     ranks = run.ranks()
     enter = ["nsenter", "--target", str(run.process.pid), "--user", "--net", "--preserve-credentials"]
-    subprocess.run([*enter, *set_link, "0"], check=True)
-    text = run.end()
+    text = run.inject(lambda: subprocess.run([*enter, *set_link, "0"], check=True))
     assert run.process.returncode == 1
-    assert "no heartbeat from rank" in text or "waited 2s for rank" in text
+    assert "no heartbeat from rank" in text
     assert not any(is_running(pid) for pid in ranks)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from device import DEVICE
-from test_rank_processes import ENDLESS, LIMIT, Run, is_running
+from test_rank_processes import ENDLESS, LIMIT, Run, is_running, wait_until
 from test_trace_timeline import Timeline, check_rules, read
 
 pytestmark = pytest.mark.skipif(DEVICE != "cpu", reason="ranks run on the CPU")
@@ -109,13 +109,6 @@ def test_a_signal_ends_the_trace(traced: Run, number: signal.Signals, tmp_path: 
     else:
         timeline, traced_ranks = read_ranks(tmp_path / "trace.json")
         assert traced_ranks == [0, 1] and "step 3: f" in names_of(timeline, 1)
-
-
-def wait_until(condition) -> None:
-    end = time.monotonic() + LIMIT
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def test_a_second_signal_while_the_file_is_written(program: str, tmp_path: Path, temporary_folder: Path) -> None:

@@ -91,8 +91,9 @@ struct RunFlags {
                                       "it"),
                        llvm::cl::value_desc("folder"), llvm::cl::ReallyHidden};
   RealFlag rankTimeout{"rank-timeout",
-                       llvm::cl::desc("Seconds that a rank waits for the others to join, and at a collective, before "
-                                      "the run fails (default 30). Requires several ranks"),
+                       llvm::cl::desc("Seconds in which all ranks end after one fails, hangs or does not arrive "
+                                      "(default 30). A rank waits for the others for three fifths of this time. "
+                                      "Requires several ranks"),
                        llvm::cl::value_desc("number"), llvm::cl::init(30), llvm::cl::cat(category)};
   DeviceFlag device{category, llvm::cl::SubCommand::getTopLevel()};
   ExchangeFlag exchange{category, llvm::cl::SubCommand::getTopLevel()};

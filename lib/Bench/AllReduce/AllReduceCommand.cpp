@@ -88,7 +88,7 @@ AllReduceCommand::AllReduceCommand(std::string program)
              cl::cat(category), cl::sub(subcommand)),
       steps("steps", cl::desc("Timed runs (default 20)"), cl::value_desc("number"), cl::init(20), cl::cat(category),
             cl::sub(subcommand)),
-      timeout("rank-timeout", cl::desc("Seconds after which a rank that sends nothing ends the run (default 30)"),
+      timeout("rank-timeout", cl::desc("Seconds in which the run ends after a rank fails or hangs (default 30)"),
               cl::value_desc("number"), cl::init(30), cl::cat(category), cl::sub(subcommand)),
       peer(kVariants,
            "Compare backends tcp, nccl and peers with torch.distributed: torch, or torch:VARIANT,... with variants "

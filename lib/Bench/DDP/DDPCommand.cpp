@@ -50,7 +50,7 @@ DDPCommand::DDPCommand(std::string program)
       seed("seed", cl::desc("Seed of parameters and tokens (default 0)"), cl::value_desc("number"), cl::init(0),
            cl::cat(category), cl::sub(subcommand)),
       memoryLimit("Maximum memory of a rank, e.g. 40GiB; a cell that needs more is 'OOM'", category, subcommand),
-      timeout("rank-timeout", cl::desc("Seconds after which a rank that sends nothing ends its cell (default 30)"),
+      timeout("rank-timeout", cl::desc("Seconds in which the ranks of a cell end after one fails or hangs (default 30)"),
               cl::value_desc("number"), cl::init(30), cl::cat(category), cl::sub(subcommand)),
       exchange(category, subcommand),
       peer(kVariants,

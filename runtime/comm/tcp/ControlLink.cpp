@@ -50,7 +50,7 @@ asio::error_code ConnectUntil(asio::io_context &context, tcp::socket &socket, co
 } // namespace
 
 ControlLink::ControlLink(RankEnvironment environment, absl::Duration timeout)
-    : environment_(std::move(environment)), timeout_(timeout), timer_(thread_.context) {}
+    : environment_(std::move(environment)), limits_(timeout), timer_(thread_.context) {}
 
 absl::StatusOr<std::unique_ptr<ControlLink>> ControlLink::Connect(const RankEnvironment &environment,
                                                                   absl::Duration timeout) {
@@ -58,7 +58,7 @@ absl::StatusOr<std::unique_ptr<ControlLink>> ControlLink::Connect(const RankEnvi
   asio::io_context &context = link->thread_.context;
   CS336_ASSIGN_OR_RETURN(tcp::endpoint endpoint, ResolveEndpoint(context, environment.address, environment.port));
   tcp::socket socket(context);
-  CS336_RETURN_IF_ERROR(SystemError(ConnectUntil(context, socket, endpoint, absl::Now() + timeout),
+  CS336_RETURN_IF_ERROR(SystemError(ConnectUntil(context, socket, endpoint, absl::Now() + link->limits_.wait),
                                     absl::StrCat("rank ", environment.rank, " does not reach ", Where(environment))));
   link->local_address_ = socket.local_endpoint().address();
   CS336_RETURN_IF_ERROR(link->thread_.Start());
@@ -72,7 +72,7 @@ ControlLink::~ControlLink() {
       timer_.cancel();
       stream_->Send(LeaveMessage());
     });
-    thread_.WaitUntil([&] { return !stream_->HasUnsent(); }, absl::Seconds(1));
+    thread_.WaitUntil([&] { return !stream_->HasUnsent(); }, limits_.settle);
   }
   thread_.Stop();
 }
@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<PeerAddress>> ControlLink::Join(int port) {
     Tick();
   });
   std::unique_lock<std::mutex> lock(mutex_);
-  // This wait ends: after the timeout, the rendezvous reports missing ranks, or Tick() reports a silent rendezvous.
+  // This wait ends: the rendezvous reports missing ranks, or Tick() reports a silent rendezvous.
   changed_.wait(lock, [&] { return !peers_.empty() || !failure_.ok(); });
   if (!failure_.ok())
     return failure_;
@@ -131,11 +131,11 @@ void ControlLink::Handle(const nlohmann::json &message) {
 void ControlLink::Tick() {
   // Within this time, the rendezvous ends the group if a rank is silent. So a longer silence means that the rendezvous
   // itself has stopped.
-  if (!has_ended_ && last_heard_ + 2 * timeout_ < absl::Now())
+  if (!has_ended_ && last_heard_ + limits_.wait < absl::Now())
     Fail(absl::DeadlineExceededError(
-        absl::StrCat("no heartbeat from ", Where(environment_), " for ", absl::FormatDuration(2 * timeout_))));
+        absl::StrCat("no heartbeat from ", Where(environment_), " for ", absl::FormatDuration(limits_.wait))));
   stream_->Send(AliveMessage(progress_));
-  timer_.expires_after(absl::ToChronoMilliseconds(AliveInterval(timeout_)));
+  timer_.expires_after(absl::ToChronoMilliseconds(limits_.heartbeat));
   timer_.async_wait([this](asio::error_code error) {
     if (!error)
       Tick();

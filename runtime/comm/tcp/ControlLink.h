@@ -8,6 +8,7 @@
 #ifndef CS336_RUNTIME_COMM_TCP_CONTROLLINK_H
 #define CS336_RUNTIME_COMM_TCP_CONTROLLINK_H
 
+#include "comm/TimeLimits.h"
 #include "comm/tcp/MessageStream.h"
 #include "comm/tcp/Messages.h"
 #include "comm/tcp/ServiceThread.h"
@@ -73,7 +74,7 @@ private:
   void Fail(absl::Status failure);
 
   RankEnvironment environment_;
-  absl::Duration timeout_;
+  TimeLimits limits_;
   ServiceThread thread_; // Its context must outlive the connection.
   asio::ip::address local_address_;
   std::shared_ptr<MessageStream> stream_;

@@ -7,8 +7,6 @@
 
 #include "comm/tcp/Messages.h"
 
-#include <algorithm>
-
 namespace cs336::runtime {
 
 using nlohmann::json;
@@ -110,11 +108,5 @@ json LeaveMessage() { return {{"leave", true}}; }
 bool IsLeaveMessage(const json &message) { return IsKind(message, "leave"); }
 json EndMessage() { return {{"end", true}}; }
 bool IsEndMessage(const json &message) { return IsKind(message, "end"); }
-
-absl::Duration AliveInterval(absl::Duration timeout) {
-  return std::clamp(timeout / 8, absl::Milliseconds(10), absl::Seconds(1));
-}
-
-absl::Duration SilenceLimit(absl::Duration timeout) { return timeout - 2 * AliveInterval(timeout); }
 
 } // namespace cs336::runtime

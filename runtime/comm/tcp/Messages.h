@@ -9,7 +9,6 @@
 #define CS336_RUNTIME_COMM_TCP_MESSAGES_H
 
 #include "absl/status/status.h"
-#include "absl/time/time.h"
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -64,13 +63,6 @@ bool IsLeaveMessage(const nlohmann::json &message);
 /// The rendezvous ends without a failure.
 nlohmann::json EndMessage();
 bool IsEndMessage(const nlohmann::json &message);
-
-/// Returns the time between two heartbeats.
-absl::Duration AliveInterval(absl::Duration timeout);
-
-/// Returns the time without a heartbeat after which a rank is silent. It is shorter than the timeout, within which the
-/// rendezvous must notice the silence and all ranks must end.
-absl::Duration SilenceLimit(absl::Duration timeout);
 
 } // namespace cs336::runtime
 

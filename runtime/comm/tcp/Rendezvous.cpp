@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "comm/CollectiveCall.h"
+#include "comm/TimeLimits.h"
 #include "comm/tcp/Endpoint.h"
 #include "comm/tcp/MessageStream.h"
 #include "comm/tcp/Messages.h"
@@ -59,13 +60,13 @@ struct Stranger {
 class RendezvousServer : public Rendezvous {
 public:
   explicit RendezvousServer(RendezvousOptions options)
-      : options_(std::move(options)), members_(options_.size), acceptor_(thread_.context), timer_(thread_.context),
-        accept_timer_(thread_.context) {}
+      : options_(std::move(options)), limits_(options_.timeout), members_(options_.size), acceptor_(thread_.context),
+        timer_(thread_.context), accept_timer_(thread_.context) {}
 
   ~RendezvousServer() override {
     if (is_running_) {
       thread_.Run([&] { Broadcast(EndMessage()); });
-      thread_.WaitUntil([&] { return !HasUnsent(); }, absl::Seconds(1));
+      thread_.WaitUntil([&] { return !HasUnsent(); }, limits_.settle);
     }
     thread_.Stop();
   }
@@ -219,7 +220,6 @@ private:
   /// Looks for missing and silent ranks, and sends a heartbeat to all ranks.
   void Tick() {
     absl::Time now = absl::Now();
-    absl::Duration limit = SilenceLimit(options_.timeout);
     for (Stranger &stranger : strangers_)
       if (stranger.end < now)
         stranger.stream->Close();
@@ -228,16 +228,16 @@ private:
       const Member &member = members_[rank];
       if (!member.stream)
         missing.push_back(absl::StrCat("rank ", rank));
-      else if (!member.has_left && member.last_heard + limit < now)
+      else if (!member.has_left && member.last_heard + limits_.silence < now)
         silent.push_back(absl::StrCat("rank ", rank));
     }
     if (!silent.empty())
-      End(absl::DeadlineExceededError(
-          absl::StrCat("no heartbeat from ", absl::StrJoin(silent, ", "), " for ", absl::FormatDuration(limit))));
-    else if (!missing.empty() && begin_ + options_.timeout < now)
+      End(absl::DeadlineExceededError(absl::StrCat("no heartbeat from ", absl::StrJoin(silent, ", "), " for ",
+                                                   absl::FormatDuration(limits_.silence))));
+    else if (!missing.empty() && begin_ + limits_.wait < now)
       End(DescribeMissing(missing));
     Broadcast(AliveMessage());
-    timer_.expires_after(absl::ToChronoMilliseconds(AliveInterval(options_.timeout)));
+    timer_.expires_after(absl::ToChronoMilliseconds(limits_.heartbeat));
     timer_.async_wait([this](asio::error_code error) {
       if (!error)
         Tick();
@@ -245,14 +245,15 @@ private:
   }
 
   absl::Status DescribeMissing(const std::vector<std::string> &missing) const {
-    std::string text = absl::StrCat("waited ", absl::FormatDuration(options_.timeout), " for ",
-                                    absl::StrJoin(missing, ", "), " to join");
+    std::string text =
+        absl::StrCat("waited ", absl::FormatDuration(limits_.wait), " for ", absl::StrJoin(missing, ", "), " to join");
     if (accept_error_)
       return SystemError(accept_error_, absl::StrCat(text, ", and cannot accept connections"));
     return absl::DeadlineExceededError(text);
   }
 
   RendezvousOptions options_;
+  TimeLimits limits_;
   int port_ = 0;
   absl::Time begin_;
   bool is_running_ = false;

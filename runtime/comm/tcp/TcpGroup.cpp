@@ -9,6 +9,7 @@
 
 #include "comm/CollectiveCall.h"
 #include "comm/Reduce.h"
+#include "comm/TimeLimits.h"
 #include "comm/tcp/ControlLink.h"
 #include "comm/tcp/Mesh.h"
 #include "status/StatusMacros.h"
@@ -34,8 +35,8 @@ using FailureHandler = std::function<void(const absl::Status &)>;
 class TcpCommunicator : public Communicator {
 public:
   TcpCommunicator(int rank, int size, absl::Duration timeout, std::unique_ptr<Rendezvous> rendezvous)
-      : rank_(rank), size_(size), timeout_(timeout), rendezvous_(std::move(rendezvous)), mesh_(rank, size),
-        scratch_(size) {}
+      : rank_(rank), size_(size), timeout_(timeout), limits_(timeout), rendezvous_(std::move(rendezvous)),
+        mesh_(rank, size), scratch_(size) {}
 
   absl::Status Join(const RankEnvironment &environment) {
     CS336_ASSIGN_OR_RETURN(link_, ControlLink::Connect(environment, timeout_));
@@ -49,7 +50,7 @@ public:
       mesh_.Cancel();
       CallHandler();
     });
-    return Settle(mesh_.Connect(peers, timeout_));
+    return Settle(mesh_.Connect(peers, limits_.wait));
   }
 
   int rank() const override { return rank_; }
@@ -203,7 +204,7 @@ private:
     for (int peer = 0; peer != size_; ++peer)
       if (peer != rank_)
         transfers.push_back(describe(peer));
-    return Settle(mesh_.Exchange(transfers, timeout_));
+    return Settle(mesh_.Exchange(transfers, limits_.wait));
   }
 
   /// Returns the value of each rank.
@@ -229,7 +230,7 @@ private:
     if (status.ok())
       return status;
     // The rendezvous may notice a rank's end later than the rank's peers.
-    if (absl::Status failure = link_->WaitForFailure(std::min(timeout_, absl::Seconds(1))); !failure.ok())
+    if (absl::Status failure = link_->WaitForFailure(limits_.settle); !failure.ok())
       return failure;
     Fail(status);
     return status;
@@ -241,6 +242,7 @@ private:
 
   int rank_, size_;
   absl::Duration timeout_;
+  TimeLimits limits_;
   std::mutex handler_mutex_;
   FailureHandler handler_;                 // Guarded by handler_mutex_.
   std::unique_ptr<Rendezvous> rendezvous_; // Null except on rank 0 of a group that is not hosted.

@@ -22,15 +22,13 @@ namespace cs336::runtime {
 
 namespace {
 
-/// The time that NCCL has to end collectives after a failure.
-constexpr absl::Duration kTimeToAbort = absl::Seconds(1);
 /// The time between two looks at a call that is not done.
 constexpr absl::Duration kPause = absl::Microseconds(50);
 
 } // namespace
 
 NcclGroup::NcclGroup(const CudaContext &context, std::shared_ptr<Communicator> ranks)
-    : context_(context), ranks_(std::move(ranks)), watch_(std::make_shared<Watch>()) {
+    : context_(context), ranks_(std::move(ranks)), limits_(ranks_->timeout()), watch_(std::make_shared<Watch>()) {
   ranks_->OnFailure([watch = watch_](const absl::Status &failure) {
     std::lock_guard<std::mutex> lock(watch->mutex);
     std::string next = watch->progress ? watch->progress->FindNext() : "";
@@ -84,7 +82,7 @@ void NcclGroup::WatchFor(const std::shared_ptr<Watch> &watch, const std::shared_
   nccl::Comm aborted = nullptr;
   std::shared_ptr<const NcclApi> api;
   // Longer than the time after which the group misses a silent rank, whose failure says more.
-  absl::Duration limit = 1.25 * ranks->timeout();
+  absl::Duration limit = TimeLimits(ranks->timeout()).wait;
   absl::Duration pause = std::clamp(limit / 8, absl::Milliseconds(5), absl::Milliseconds(200));
   {
     std::unique_lock<std::mutex> lock(watch->mutex);
@@ -131,7 +129,7 @@ NcclGroup::~NcclGroup() {
     watch_->is_over = true;
     watch_->changed.notify_all();
     if (!context_.is_lost())
-      watch_->changed.wait_for(lock, absl::ToChronoNanoseconds(kTimeToAbort), [&] { return watch_->has_ended; });
+      watch_->changed.wait_for(lock, absl::ToChronoNanoseconds(limits_.abort), [&] { return watch_->has_ended; });
     // A thread that NCCL keeps waiting goes on with what it shares.
     if (!watch_->has_ended)
       thread_.detach();
@@ -143,7 +141,7 @@ NcclGroup::~NcclGroup() {
 absl::Status NcclGroup::SettleLocked(int result, const char *call) {
   // Some calls return success before they are done.
   int state = result == nccl::kSuccess ? nccl::kInProgress : result;
-  absl::Time end = absl::Now() + ranks_->timeout();
+  absl::Time end = absl::Now() + limits_.wait;
   while (state == nccl::kInProgress) {
     if (!watch_->comm)
       return watch_->failure;
@@ -151,8 +149,8 @@ absl::Status NcclGroup::SettleLocked(int result, const char *call) {
     if (state != nccl::kInProgress)
       break;
     if (absl::Now() > end)
-      return absl::DeadlineExceededError(absl::StrCat("nccl", call, ": another rank does not take part for ",
-                                                      absl::FormatDuration(ranks_->timeout())));
+      return absl::DeadlineExceededError(
+          absl::StrCat("nccl", call, ": another rank does not take part for ", absl::FormatDuration(limits_.wait)));
     // The thread may abort the communicator between two looks.
     watch_->mutex.unlock();
     absl::SleepFor(kPause);
@@ -200,7 +198,7 @@ absl::Status NcclGroup::Failure() const {
 
 bool NcclGroup::ShouldGiveUp() const {
   std::lock_guard<std::mutex> lock(watch_->mutex);
-  return !watch_->failure.ok() && absl::Now() > watch_->failed_at + kTimeToAbort;
+  return !watch_->failure.ok() && absl::Now() > watch_->failed_at + limits_.abort;
 }
 
 } // namespace cs336::runtime

@@ -8,6 +8,7 @@
 #ifndef CS336_RUNTIME_DEVICE_CUDA_NCCLGROUP_H
 #define CS336_RUNTIME_DEVICE_CUDA_NCCLGROUP_H
 
+#include "comm/TimeLimits.h"
 #include "cs336/runtime/Communicator.h"
 #include "cs336/runtime/DeviceMemory.h"
 #include "device/cuda/CollectiveProgress.h"
@@ -61,7 +62,7 @@ public:
   absl::Status Enqueue(const char *call, absl::FunctionRef<int(nccl::Comm)> enqueue);
 
   /// Counts the collectives that the device does, so that a rank that waits for
-  /// another one for the time of the Communicator ends the group. Called once,
+  /// another one for too long (see TimeLimits) ends the group. Called once,
   /// before the first collective is enqueued.
   absl::Status CountCollectives(DeviceMemory &memory);
   /// Ends that, before the memory is destroyed.
@@ -105,6 +106,7 @@ private:
 
   const CudaContext &context_;
   std::shared_ptr<Communicator> ranks_;
+  TimeLimits limits_;
   std::shared_ptr<const NcclApi> api_; // Null until NCCL connects the GPUs.
   std::shared_ptr<CollectiveProgress> progress_;
   std::shared_ptr<Watch> watch_;

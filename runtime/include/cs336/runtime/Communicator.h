@@ -58,7 +58,7 @@ public:
   /// are equal.
   virtual absl::Status CompareProgram(uint64_t hash) = 0;
 
-  /// Returns the time that a rank waits for the others.
+  /// Returns the time in which all ranks end after a fault of one. A rank waits for the others for three fifths of it.
   virtual absl::Duration timeout() const = 0;
   /// Calls `handler` with the failure of the group, once, on any thread: when a
   /// rank fails, leaves or is silent. Calls it at once if the group has failed.
@@ -76,8 +76,8 @@ public:
 /// Creates a group of one rank.
 std::unique_ptr<Communicator> CreateSingleProcessCommunicator();
 
-/// Creates a group whose ranks are threads of this process. Each thread uses one
-/// of the returned ends. A rank waits at most `timeout` for the others.
+/// Creates a group whose ranks are threads of this process. Each thread uses one of the returned ends. A rank waits at
+/// most three fifths of `timeout` for the others.
 std::vector<std::unique_ptr<Communicator>> CreateInProcessGroup(int size, absl::Duration timeout = absl::Minutes(5));
 
 } // namespace cs336::runtime

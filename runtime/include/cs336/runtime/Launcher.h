@@ -23,11 +23,9 @@ struct LaunchOptions {
   /// The program, looked up in PATH, and its arguments.
   std::vector<std::string> command;
   int ranks = 1;
-  /// See RendezvousOptions.
+  /// See RendezvousOptions. After a failure or a signal, ranks have a sixth of this time to end before they get
+  /// SIGTERM, and from then a twelfth before they are killed.
   absl::Duration timeout = kDefaultRankTimeout;
-  /// The time that ranks have to end after a failure, and once more after
-  /// SIGTERM, before they are killed.
-  absl::Duration grace = absl::Seconds(5);
   /// Called with each signal that ends the job; may be null.
   std::function<void(int)> on_signal;
 };

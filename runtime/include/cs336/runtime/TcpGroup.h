@@ -21,7 +21,8 @@
 
 namespace cs336::runtime {
 
-/// The time within which a rank that is silent ends the group, and after which a rank that has not arrived does.
+/// The time in which all ranks end after a fault of a rank. A rank may be silent for half of it, and the others wait
+/// for it, or for a rank that has not arrived, for three fifths.
 inline constexpr absl::Duration kDefaultRankTimeout = absl::Seconds(30);
 
 struct RendezvousOptions {
@@ -37,7 +38,7 @@ struct RendezvousOptions {
 
 /// The server to which the ranks of a group connect, and which tells them when a rank has ended. A thread serves the
 /// connections. It admits only processes that send the token. The group fails if a rank does not arrive, ends without
-/// leaving, is silent for almost the timeout, or reports an error: all ranks then get the first failure.
+/// leaving, is silent for half of the timeout, or reports an error: all ranks then get the first failure.
 class Rendezvous {
 public:
   /// Starts to listen. Errors: UNAVAILABLE if the address or the port cannot be
@@ -51,10 +52,9 @@ public:
   virtual void Fail(absl::Status reason) = 0;
 };
 
-/// Joins a group of processes that are connected by TCP. Waits up to `timeout`
-/// until all ranks have arrived. Rank 0 is the rendezvous, unless it is hosted.
-/// Collectives wait up to `timeout` for a rank that sends nothing. They send
-/// parts of each rank's block directly to the rank that reduces them.
+/// Joins a group of processes that are connected by TCP. Waits up to three fifths of `timeout` until all ranks have
+/// arrived. Rank 0 is the rendezvous, unless it is hosted. Collectives wait as long for a rank that sends nothing. They
+/// send parts of each rank's block directly to the rank that reduces them.
 ///
 /// A thread of each rank sends heartbeats. An error of a collective names the rank that caused it and ends the group on
 /// all ranks.
