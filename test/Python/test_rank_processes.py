@@ -27,6 +27,7 @@ LIMIT = 60.0
 """The seconds after which a run that does not end fails a test."""
 TIMEOUT = 5.0
 """The `--rank-timeout` of runs with a fault, in which all of their processes must end."""
+SHARED_MEMORY = Path("/dev/shm")
 
 
 @pytest.mark.parametrize(("dtype", "ranks"), CASES)
@@ -134,7 +135,12 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 @pytest.fixture
-def run(tmp_path: Path, programs: list[str]) -> Iterator[Run]:
+def run(tmp_path: Path, programs: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """Start a run, of which no process, port or file may be left."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    shared = set(SHARED_MEMORY.iterdir())
     started = Run(tmp_path, ["cs336-run", programs[0], "--nproc", "2", *ENDLESS, *LIMITED])
     started.wait_for("rank 0: step 3")
     started.wait_for("rank 1: step 3")
@@ -148,6 +154,9 @@ def run(tmp_path: Path, programs: list[str]) -> Iterator[Run]:
         assert not is_running(pid)
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", ports.pop())) != 0, "the port is closed"
+    assert not list(temporary.iterdir())
+    # Tests that run at the same time may share memory for a while.
+    wait_until(lambda: shared.issuperset(SHARED_MEMORY.iterdir()))
 
 
 def error_at_collective(text: str, rank: int) -> str:
