@@ -1,7 +1,8 @@
 """The device that the numerics tests run on: the same tests check the CPU and the GPU.
 
 `CS336_TEST_DEVICE=cuda python -m pytest test/Python` compiles for a GPU and runs there. `CS336_TEST_TOOL` names a tool
-of compute-sanitizer that pytest runs under.
+of compute-sanitizer that pytest runs under. `CS336_TEST_RANKS` is the number of ranks in tests that run each rank on
+its own GPU: 2 (default), 4 or 8.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import cs336
 import pytest
 
 DEVICE = os.environ.get("CS336_TEST_DEVICE", "cpu")
+RANKS = int(os.environ.get("CS336_TEST_RANKS", "2"))
 
 # For tests that time single kernels.
 times_kernels = pytest.mark.skipif(
