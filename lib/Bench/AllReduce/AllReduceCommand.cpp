@@ -77,6 +77,7 @@ AllReduceCommand::AllReduceCommand(std::string program)
       ranks("ranks",
             cl::desc("Numbers of ranks, which are processes, or threads of one with --backend threads (default 2)"),
             cl::value_desc("number,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)),
+      processes("nproc", cl::desc("Alias of --ranks"), cl::Hidden, cl::CommaSeparated, cl::aliasopt(ranks)),
       backends(
           "backend", cl::desc("How ranks exchange data (default tcp)"), cl::CommaSeparated,
           cl::values(clEnumValN(Backend::Tcp, "tcp", "processes, connected by TCP"),

@@ -79,6 +79,7 @@ private:
   llvm::cl::OptionCategory category{"All-reduce"};
   ListFlag<std::string> collectives, sizes, dtypes, operations;
   ListFlag<int> ranks;
+  llvm::cl::alias processes;
   ListFlag<Backend, EnumParser<Backend>> backends;
   llvm::cl::opt<int64_t> warmup, steps;
   RealFlag timeout;

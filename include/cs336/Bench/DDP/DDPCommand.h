@@ -73,6 +73,7 @@ private:
   ModelFlags model;
   DistributionFlags distributions;
   ListFlag<int> ranks;
+  llvm::cl::alias processes;
   llvm::cl::opt<int64_t> warmup;
   llvm::cl::opt<int64_t> steps;
   DeviceFlag device;
