@@ -8,6 +8,8 @@
 #include "cs336/Driver/Run/RunProfile.h"
 
 #include "CudaSessionFixture.h"
+#include "device/cuda/CuptiApi.h"
+#include "fake_cupti/FakeCupti.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -119,6 +121,44 @@ TEST_F(RunProfilerTest, RunsAfterAFailedProfileHaveNoGate) {
   fake.faulted = false;
   ASSERT_TRUE((*session)->Run("forward", {}).ok());
   EXPECT_EQ(fake.host_functions, 0);
+}
+
+TEST_F(RunProfilerTest, CommandsAreTimedWithEventsIfCuptiRefuses) {
+  using namespace runtime;
+  Tensor x = testing::MakeTensor<float>(DType::kF32, {3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  Tensor tokens = testing::MakeTensor<int32_t>(DType::kI32, {2, 3}, {0, 1, 2, 3, 4, 5});
+  constexpr DeviceId kDevice{DeviceKind::kCuda, 0};
+  for (auto [result, reason] :
+       {std::pair(cupti::kMultipleSubscribers, "cuptiSubscribe: FAKE_39 (39): another tool profiles this process"),
+        std::pair(cupti::kInsufficientPrivileges, "cuptiSubscribe: FAKE_35 (35): the driver reserves profiling")}) {
+    FakeCuptiFailSubscribe(result);
+    absl::StatusOr<std::unique_ptr<RunProfiler>> profiler = RunProfiler::create(kDevice);
+    ASSERT_TRUE(profiler.ok()) << profiler.status();
+    EXPECT_EQ(FakeCuptiEnabledKinds(), 0);
+    auto session = Create(testing::CudaSampleProgram());
+    ASSERT_TRUE(session.ok()) << session.status();
+    ASSERT_TRUE((*session)->InitializeVariables(7).ok());
+    ASSERT_TRUE((*profiler)->start(**session).ok());
+    RunObserver *observer = (*profiler)->getObserver();
+    ASSERT_NE(observer, nullptr);
+    int launched = fake.graphs_launched;
+    for (int step = 0; step < 2; ++step)
+      ASSERT_TRUE((*session)->Run("train", {{"x", x}, {"tokens", tokens}}, observer).ok());
+    EXPECT_EQ(fake.graphs_launched, launched);
+    absl::StatusOr<RunProfile> profile = (*profiler)->stop(**session);
+    ASSERT_TRUE(profile.ok()) << profile.status();
+    EXPECT_THAT(profile->note, ::testing::StartsWith("commands were timed with events, one after the other and without "
+                                                     "graphs: " +
+                                                     std::string(reason)));
+    EXPECT_FALSE(profile->graphWork);
+    // Two launches, two copies, a collective, and an event that is recorded and awaited, in each run.
+    EXPECT_EQ(profile->getInstances(), 14);
+  }
+  // The refusals have left nothing behind.
+  absl::StatusOr<std::unique_ptr<RunProfiler>> profiler = RunProfiler::create(kDevice);
+  ASSERT_TRUE(profiler.ok()) << profiler.status();
+  EXPECT_EQ((*profiler)->getObserver(), nullptr);
+  EXPECT_EQ(FakeCuptiEnabledKinds(), 4);
 }
 
 TEST(RunProfileTest, RowsAreByKeyAndPhase) {

@@ -21,8 +21,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr char kFake[] = "libcs336-fake-cupti.so";
-
 std::vector<std::string> Names(const Trace &trace) {
   std::vector<std::string> names;
   for (const TraceSpan &span : trace.spans)
@@ -31,7 +29,7 @@ std::vector<std::string> Names(const Trace &trace) {
 }
 
 TEST(KernelProfilerTest, RecordsAreNamedAndInOrder) {
-  auto profiler = KernelProfiler::Create(kFake);
+  auto profiler = KernelProfiler::Create();
   ASSERT_TRUE(profiler.ok()) << profiler.status();
   FakeCuptiKernel("before", 1, 2, 0);
   ASSERT_TRUE((*profiler)->Start().ok());
@@ -58,7 +56,7 @@ TEST(KernelProfilerTest, RecordsAreNamedAndInOrder) {
 }
 
 TEST(KernelProfilerTest, NodesOfGraphsHaveTheCommandThatMadeThem) {
-  auto profiler = KernelProfiler::Create(kFake);
+  auto profiler = KernelProfiler::Create();
   ASSERT_TRUE(profiler.ok()) << profiler.status();
   CommandInfo gemm = {.index = 4, .entry = "train", .name = "gemm_w2", .source = "layers.1.ffn.w2", .flops = 8};
   CommandInfo norm = {.index = 5, .entry = "train", .name = "mul_c522", .source = "ln_final"};
@@ -89,19 +87,19 @@ TEST(KernelProfilerTest, NodesOfGraphsHaveTheCommandThatMadeThem) {
 }
 
 TEST(KernelProfilerTest, ThereIsOneAtATime) {
-  auto first = KernelProfiler::Create(kFake);
+  auto first = KernelProfiler::Create();
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(FakeCuptiEnabledKinds(), 4);
   EXPECT_EQ(FakeCuptiEnabledCallbacks(), 2);
-  EXPECT_EQ(KernelProfiler::Create(kFake).status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(KernelProfiler::Create().status().code(), absl::StatusCode::kAlreadyExists);
   first->reset();
   EXPECT_EQ(FakeCuptiEnabledKinds(), 0);
   EXPECT_EQ(FakeCuptiEnabledCallbacks(), 0);
-  EXPECT_TRUE(KernelProfiler::Create(kFake).ok());
+  EXPECT_TRUE(KernelProfiler::Create().ok());
 }
 
 TEST(KernelProfilerTest, KernelsOutsideOfAProfileAreNotTimed) {
-  auto profiler = KernelProfiler::Create(kFake);
+  auto profiler = KernelProfiler::Create();
   ASSERT_TRUE(profiler.ok()) << profiler.status();
   for (int profile = 0; profile != 2; ++profile) {
     ASSERT_TRUE((*profiler)->Start().ok());
@@ -117,7 +115,7 @@ TEST(KernelProfilerTest, KernelsOutsideOfAProfileAreNotTimed) {
 }
 
 TEST(KernelProfilerTest, PartsOfAProfileHaveTheSameCommandsAndNames) {
-  auto profiler = KernelProfiler::Create(kFake);
+  auto profiler = KernelProfiler::Create();
   ASSERT_TRUE(profiler.ok()) << profiler.status();
   ASSERT_TRUE((*profiler)->Start().ok());
   FakeCuptiKernel("first", 10, 20, 7);
@@ -135,7 +133,7 @@ TEST(KernelProfilerTest, PartsOfAProfileHaveTheSameCommandsAndNames) {
 }
 
 TEST(KernelProfilerTest, AProfilerThatCannotBeSwitchedOnAgainFails) {
-  auto profiler = KernelProfiler::Create(kFake);
+  auto profiler = KernelProfiler::Create();
   ASSERT_TRUE(profiler.ok()) << profiler.status();
   ASSERT_TRUE((*profiler)->Stop().ok());
   FakeCuptiFailEnable(cupti::kMultipleSubscribers);
@@ -145,7 +143,7 @@ TEST(KernelProfilerTest, AProfilerThatCannotBeSwitchedOnAgainFails) {
 }
 
 TEST(KernelProfilerTest, LostRecordsAreAnError) {
-  auto profiler = KernelProfiler::Create(kFake);
+  auto profiler = KernelProfiler::Create();
   ASSERT_TRUE(profiler.ok()) << profiler.status();
   ASSERT_TRUE((*profiler)->Start().ok());
   FakeCuptiDrop(12);
@@ -156,31 +154,16 @@ TEST(KernelProfilerTest, LostRecordsAreAnError) {
 
 TEST(KernelProfilerTest, AnotherToolIsNamed) {
   FakeCuptiFailEnable(cupti::kMultipleSubscribers);
-  absl::Status status = KernelProfiler::Create(kFake).status();
+  absl::Status status = KernelProfiler::Create().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("cuptiActivityEnable: FAKE_39"));
-  EXPECT_TRUE(KernelProfiler::Create(kFake).ok());
+  EXPECT_TRUE(KernelProfiler::Create().ok());
 }
 
 TEST(KernelProfilerTest, NoLibraryIsAnAnswer) {
   absl::Status status = KernelProfiler::Create("libcupti-missing.so.13").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(std::string(status.message()), HasSubstr("nvidia-cuda-cupti"));
-}
-
-TEST(CuptiApiTest, DeclarationsAreTheLibrarys) {
-  auto api = CuptiApi::Load();
-  if (!api.ok())
-    GTEST_SKIP() << api.status();
-  uint32_t version = 0;
-  EXPECT_EQ((*api)->GetVersion(&version), cupti::kSuccess);
-  EXPECT_GE(version, 130000u);
-  EXPECT_THAT(std::string((*api)->ToStatus(cupti::kMaxLimitReached, "ActivityGetNextRecord").message()),
-              HasSubstr("cuptiActivityGetNextRecord: CUPTI_ERROR_MAX_LIMIT_REACHED"));
-  EXPECT_THAT(std::string((*api)->ToStatus(cupti::kMultipleSubscribers, "ActivityEnable").message()),
-              HasSubstr("CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"));
-  EXPECT_THAT(std::string((*api)->ToStatus(cupti::kInsufficientPrivileges, "ActivityEnable").message()),
-              HasSubstr("CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"));
 }
 
 } // namespace

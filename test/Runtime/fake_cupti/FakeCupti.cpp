@@ -32,7 +32,7 @@ struct State {
   std::set<int> enabled;
   std::vector<Record> records;
   int64_t to_drop = 0, dropped = 0;
-  int enable_result = 0;
+  int enable_result = 0, subscribe_result = 0;
   cupti::Callback callback = nullptr;
   void *user = nullptr;
   std::set<uint32_t> callbacks;
@@ -115,6 +115,7 @@ void FakeCuptiMemset(uint64_t start, uint64_t end) {
 
 void FakeCuptiDrop(int64_t records) { Get().to_drop = records; }
 void FakeCuptiFailEnable(int result) { Get().enable_result = result; }
+void FakeCuptiFailSubscribe(int result) { Get().subscribe_result = result; }
 int FakeCuptiEnabledKinds() { return static_cast<int>(Get().enabled.size()); }
 
 extern "C" {
@@ -181,6 +182,8 @@ int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, cupti::Activ
 }
 
 int cuptiSubscribe(cupti::Subscriber **subscriber, cupti::Callback callback, void *user) {
+  if (int result = std::exchange(Get().subscribe_result, 0))
+    return result;
   *subscriber = reinterpret_cast<cupti::Subscriber *>(&Get());
   Get().callback = callback;
   Get().user = user;

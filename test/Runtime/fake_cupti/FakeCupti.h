@@ -26,8 +26,9 @@ int FakeCuptiEnabledCallbacks();
 /// Drops records in the next flush.
 void FakeCuptiDrop(int64_t records);
 
-/// Sets the result of the next call of cuptiActivityEnable.
+/// Sets the result of the next call of cuptiActivityEnable, or of cuptiSubscribe.
 void FakeCuptiFailEnable(int result);
+void FakeCuptiFailSubscribe(int result);
 
 /// Returns the kinds of activity that are enabled.
 int FakeCuptiEnabledKinds();
