@@ -73,7 +73,7 @@ NOISY = "Noisy: the quartiles of both sides' steps allow ratios that differ by m
 IDLE = (
     "; idle is the time between kernels while they were profiled, range_ms the time from the start of the first kernel "
     "of a profiled step to the end of the last, range_over_event its part of these steps by the GPU's clock, and "
-    "profiled_over_step how much longer these steps take than steps of their session without the profiler"
+    "profiled_over_step how much longer these steps take than those of event_ms, whose session has no profiler"
 )
 
 

@@ -404,21 +404,25 @@ std::string describeOverhead(std::vector<double> profiled, std::vector<double> u
   Measurement measurement = measureGPU();
   measurement.profile = makeProfile({750, 4'500'000, 300'000, 4'800'000});
   measurement.profiledMilliseconds = std::move(profiled);
-  measurement.unprofiledMilliseconds = std::move(unprofiled);
+  measurement.deviceMilliseconds = std::move(unprofiled);
   std::vector<ModelRow> rows;
   rows.push_back(makeRow(std::move(measurement)));
   return makeModelReport(rows, {}, /*perStep=*/false).notes.back();
 }
 
-TEST(ModelReportTest, OverheadIsRelativeToStepsOfTheSameSession) {
+TEST(ModelReportTest, OverheadIsRelativeToTheStepsOfTheRow) {
   EXPECT_EQ(describeOverhead({1.5, 1.5, 1.6}, {1.2, 1.2, 1.3}),
             "overhead of profiling: 25.0 % of a step, from 20.0 % to 29.2 % by the quartiles; 1.500 ms with the "
-            "profiler, 1.200 ms without it (medians of one session)");
+            "profiler, 1.200 ms without it, in a session before it (medians)");
   Measurement measurement = measureGPU();
   measurement.profile = makeProfile({750, 4'500'000, 300'000, 4'800'000});
   measurement.profiledMilliseconds = {1.5, 1.5, 1.6};
-  measurement.unprofiledMilliseconds = {1.2, 1.2, 1.3};
+  measurement.deviceMilliseconds = {1.2, 1.2, 1.3};
   EXPECT_NEAR(*getResult(std::move(measurement)).getNumber("profiled_over_step"), 1.25, 1e-9);
+  measurement = measureCPU();
+  measurement.profile = makeProfile({});
+  measurement.profiledMilliseconds = {6, 6, 6};
+  EXPECT_NEAR(*getResult(std::move(measurement)).getNumber("profiled_over_step"), 1.5, 1e-9);
 }
 
 TEST(ModelReportTest, OverheadBelowTheNoiseIsCalledThat) {

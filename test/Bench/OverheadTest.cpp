@@ -16,7 +16,7 @@ TEST(OverheadTest, MoreThanThreePercentIsWarnedOf) {
   EXPECT_EQ(
       findOverheadWarning({1.5, 1.5, 1.6}, {1.2, 1.2, 1.3}).value_or(""),
       "profiled steps take more than 3 % longer than others: overhead of profiling: 25.0 % of a step, from 20.0 % "
-      "to 29.2 % by the quartiles; 1.500 ms with the profiler, 1.200 ms without it (medians of one session)");
+      "to 29.2 % by the quartiles; 1.500 ms with the profiler, 1.200 ms without it, in a session before it (medians)");
   EXPECT_TRUE(findOverheadWarning({1.5}, {1.2}));
   EXPECT_FALSE(findOverheadWarning({1.02, 1.02, 1.02}, {1, 1, 1}));
   EXPECT_FALSE(findOverheadWarning({0.9, 0.9, 0.9}, {1, 1, 1}));

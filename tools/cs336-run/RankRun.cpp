@@ -68,57 +68,68 @@ absl::Status RankRun::load() {
     return tensors.status();
   inputs = *std::move(tensors);
 
+  if (communicator)
+    if (absl::Status status = compareSeeds(*communicator, flags.seed); !status.ok())
+      return status;
+  std::string path = getPathOfRank(flags.params, rank);
+  if (!flags.params.empty()) {
+    absl::StatusOr<TensorMap> read = ReadTensors(path);
+    if (!read.ok())
+      return read.status();
+    parameters = *std::move(read);
+  }
+
   if (flags.profile.isProfiled()) {
+    if (absl::Status status = timeUnprofiledSteps(); !status.ok())
+      return status;
     absl::StatusOr<std::unique_ptr<RunProfiler>> made = RunProfiler::create(getDevice());
     if (!made.ok())
       return absl::Status(made.status().code(), absl::StrCat("--profile: ", made.status().message()));
     profiler = *std::move(made);
   }
+  absl::StatusOr<std::unique_ptr<Session>> created = createSession();
+  if (!created.ok())
+    return created.status();
+  session = *std::move(created);
+  communicator = nullptr;
+  if (flags.params.empty())
+    return absl::OkStatus();
+
+  absl::StatusOr<FileNotes> notes = ReadNotes(path);
+  if (!notes.ok())
+    return notes.status();
+  if (std::string reason = ExplainOtherBits(*notes, *session); rank == 0 && hasLoadedState() && !reason.empty())
+    llvm::WithColor::note(llvm::errs(), "cs336-run") << path << ": " << reason << "\n";
+  parameters.clear();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Session>> RankRun::createSession() const {
   SessionOptions options;
   options.device = ToString(getDevice());
   options.num_threads = getNumThreads();
   options.poison_memory = flags.poisonMemory;
   options.use_graphs = !flags.noGraph;
   options.exchange = flags.exchange;
-  options.communicator = std::move(communicator);
-  if (options.communicator)
-    if (absl::Status status = compareSeeds(*options.communicator, flags.seed); !status.ok())
-      return status;
-  absl::StatusOr<std::unique_ptr<Session>> created = Session::Create(std::move(executable), options);
+  options.communicator = communicator;
+  absl::StatusOr<std::unique_ptr<Session>> created = Session::Create(executable, options);
   if (!created.ok())
     return created.status();
-  session = *std::move(created);
-  if (flags.params.empty())
-    return setVariables();
-
-  std::string path = getPathOfRank(flags.params, rank);
-  absl::StatusOr<TensorMap> read = ReadTensors(path);
-  if (!read.ok())
-    return read.status();
-  parameters = *std::move(read);
-  if (absl::Status status = setVariables(); !status.ok())
+  if (absl::Status status = (*created)->InitializeVariables(flags.seed); !status.ok())
     return status;
-  absl::StatusOr<FileNotes> notes = ReadNotes(path);
-  if (!notes.ok())
-    return notes.status();
-  if (std::string reason = ExplainOtherBits(*notes, *session); rank == 0 && hasLoadedState() && !reason.empty())
-    llvm::WithColor::note(llvm::errs(), "cs336-run") << path << ": " << reason << "\n";
-  return absl::OkStatus();
+  if (flags.params.empty())
+    return created;
+  LoadOptions load;
+  load.set = hasLoadedState() ? VariableSet::kParametersAndState : VariableSet::kParameters;
+  if (absl::Status status = (*created)->LoadVariables(parameters, load); !status.ok())
+    return absl::Status(status.code(), absl::StrCat(getPathOfRank(flags.params, rank), ": ", status.message()));
+  return created;
 }
 
 bool RankRun::hasLoadedState() const {
-  return llvm::any_of(session->executable().variables(), [&](const auto &variable) {
+  return llvm::any_of(executable->variables(), [&](const auto &variable) {
     return variable->kind == format::VariableKind::state && parameters.contains(variable->name);
   });
-}
-
-absl::Status RankRun::setVariables() {
-  if (absl::Status status = session->InitializeVariables(flags.seed); !status.ok() || flags.params.empty())
-    return status;
-  LoadOptions options;
-  options.set = hasLoadedState() ? VariableSet::kParametersAndState : VariableSet::kParameters;
-  absl::Status status = session->LoadVariables(parameters, options);
-  return absl::Status(status.code(), absl::StrCat(getPathOfRank(flags.params, rank), ": ", status.message()));
 }
 
 absl::Status RankRun::printOutputs(int64_t step) {
@@ -144,10 +155,6 @@ absl::Status RankRun::runSteps() {
   ObserverList observers;
   NanCheck nanCheck;
   std::optional<ValueDump> dump;
-  if (profiler)
-    if (absl::Status status = timeUnprofiledSteps(); !status.ok())
-      return status;
-  parameters.clear();
   // The first observer, so that it has the command at which another one ends the run.
   if (profiler) {
     if (RunObserver *observer = profiler->getObserver())
@@ -241,12 +248,12 @@ static std::string explainUnmeasuredOverhead(const RunFlags &flags) {
 absl::Status RankRun::timeUnprofiledSteps() {
   if (flags.profile.getLayout().keys.empty() || !explainUnmeasuredOverhead(flags).empty())
     return absl::OkStatus();
-  if (absl::Status status = profiler->stop(*session).status(); !status.ok())
-    return status;
+  absl::StatusOr<std::unique_ptr<Session>> plain = createSession();
+  if (!plain.ok())
+    return plain.status();
   int64_t steps = std::min(flags.steps.getValue(), kMostCompared);
-  unprofiledStatus =
-      bench::timeSteps(*session, entry.name, asArguments(inputs), steps, [](int64_t) {}, unprofiledTimes);
-  return setVariables();
+  unprofiledStatus = bench::timeSteps(**plain, entry.name, asArguments(inputs), steps, [](int64_t) {}, unprofiledTimes);
+  return absl::OkStatus();
 }
 
 std::string RankRun::describeProfilingOverhead() {

@@ -41,8 +41,8 @@ public:
 
 private:
   absl::Status load();
-  /// Sets all variables to the values with which the first step begins.
-  absl::Status setVariables();
+  /// Creates a session whose variables have the values with which the first step begins.
+  absl::StatusOr<std::unique_ptr<runtime::Session>> createSession() const;
   /// Returns whether `parameters` contains the optimizer's state.
   bool hasLoadedState() const;
   absl::Status runSteps();
@@ -52,7 +52,8 @@ private:
   absl::Status keepProfile(const absl::Status &status);
   /// Prints the profile that was kept, if there is one.
   absl::Status printProfile();
-  /// Times steps without the profiler, to measure the overhead of profiling. Then sets all variables again.
+  /// Times steps in a session of their own, to measure the overhead of profiling. Call this before the profiler is
+  /// created.
   absl::Status timeUnprofiledSteps();
   std::string describeProfilingOverhead();
   absl::Status save();
@@ -73,7 +74,7 @@ private:
   std::unique_ptr<RunProfiler> profiler; // Null without --profile.
   std::unique_ptr<runtime::Session> session;
   runtime::TensorMap inputs;
-  runtime::TensorMap parameters; // Those of --params, until the first step of the run.
+  runtime::TensorMap parameters; // Those of --params, until the session has them.
   RankTrace trace;
   bool hasTrace = false;
   absl::Duration stepTime; // The time of all steps, by the host's clock.

@@ -152,7 +152,7 @@ absl::Status RankRun::profile(std::shared_ptr<const runtime::Executable> executa
   if (!profiled->status.ok())
     return profiled->status;
   result.overlap = overlap;
-  result.profiledMilliseconds = profiled->profiled.getOwnTimes();
+  result.profiledMilliseconds = profiled->times.getOwnTimes();
   result.profileNote = profiled->profile.note;
   if (!barrier.ok())
     return barrier;

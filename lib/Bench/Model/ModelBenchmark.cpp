@@ -7,8 +7,6 @@
 
 #include "cs336/Bench/Model/ModelBenchmark.h"
 
-#include "cs336/Bench/Model/MeasuredTimeline.h"
-#include "cs336/Bench/Model/ModelProfile.h"
 #include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/Bench/Timing/StepTimer.h"
 #include "cs336/Driver/Compile/Autotuner.h"
@@ -160,8 +158,7 @@ static Measurement getMeasurement(const SessionRun &run, int64_t warmup, int64_t
   return measurement;
 }
 
-/// Draws random tokens and targets. A forward pass reads the tokens alone.
-static absl::StatusOr<runtime::TensorMap> makeBatch(const TransformerConfig &config, uint64_t seed) {
+absl::StatusOr<runtime::TensorMap> cs336::bench::makeBatch(const TransformerConfig &config, uint64_t seed) {
   format::EntryT entry;
   for (const char *name : {"tokens", "targets"}) {
     auto &port = entry.inputs.emplace_back(std::make_unique<format::InputPortT>());
@@ -174,8 +171,7 @@ static absl::StatusOr<runtime::TensorMap> makeBatch(const TransformerConfig &con
   return makeRandomInputs(entry, seed);
 }
 
-/// Computes the timeline of the entry of that mode, with the times of the default device model.
-static MemoryTimeline predictTimeline(const format::ExecutableT &program, Mode mode) {
+MemoryTimeline cs336::bench::predictTimeline(const format::ExecutableT &program, Mode mode) {
   const DeviceModel &device = getDefaultDeviceModel(program.target == format::Target::cuda);
   return computeTimeline(program, *findEntry(program, mode), device);
 }
@@ -223,40 +219,9 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
 
   Measurement &first = measurements.front();
   first.values = run.values;
-  if (options.profile) {
-    report("loading, for the profile", 1);
-    MeasuredTimes times(stringifyMode(description.mode).str());
-    RankTrace trace{0, options.device};
-    ProfiledSteps steps{stringifyMode(description.mode).str(), options.seed, options.warmups.front(), options.steps};
-    steps.consumer = [&](const runtime::Trace &part) {
-      if (options.trace)
-        trace.add(part);
-      if (options.timeline)
-        times.add(part);
-    };
-    auto reportStep = [&, numReported = int64_t{0}](int64_t) mutable {
-      report(numReported++ < options.steps ? "timing, to compare with profiled steps" : "profiling", 1);
-    };
-    absl::StatusOr<StepProfile> profiled =
-        profileSteps(*executable, getSessionOptions(options), *batch, steps, reportStep);
-    if (!profiled.ok())
-      return profiled.status();
-    first.profileStatus = profiled->status;
-    if (profiled->profiled.host.empty())
-      return measurements;
-    first.profiledMilliseconds = profiled->profiled.getOwnTimes();
-    first.unprofiledMilliseconds = profiled->unprofiled.getOwnTimes();
-    first.profile = std::move(profiled->profile);
-    if (options.trace)
-      first.trace = std::move(trace);
-    if (options.timeline) {
-      absl::StatusOr<MemoryTimeline> measured = times.apply(std::move(timeline), options.deviceName);
-      if (!measured.ok())
-        return measured.status();
-      first.timeline = *std::move(measured);
-    }
-  }
-  if (options.peer && first.profileStatus.ok()) {
+  if (options.profile)
+    first.executable = *executable;
+  if (options.peer) {
     report("PyTorch", 1);
     absl::StatusOr<std::vector<PeerMeasurement>> peers = options.peer->measure(description, options.computeType);
     if (!peers.ok())

@@ -10,6 +10,7 @@
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Bench/Command/CellNames.h"
 #include "cs336/Bench/Model/ModelForecast.h"
+#include "cs336/Bench/Model/ModelProfile.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Profile/Overhead.h"
 #include "cs336/Bench/Profile/TraceOutput.h"
@@ -200,22 +201,39 @@ absl::Status ModelCommand::measureAll(llvm::ArrayRef<ModelDescription> descripti
           return measurement.status;
         if (std::optional<std::string> warning = describeMemoryMismatch(measurement))
           progress.warn(*warning);
-        ModelRow row{description, own.computeType, own.fusion, peak, std::move(measurement), pipeline, std::nullopt};
-        interrupted.Update(row.measurement.profileStatus);
-        if (row.measurement.profile && profile.hasRoofline() && interrupted.ok()) {
-          progress.update("rates of the device", 1);
-          absl::StatusOr<Ceilings> ceilings = measureCeilings(*row.measurement.profile, peaks);
-          if (!ceilings.ok())
-            return ceilings.status();
-          row.ceilings = *std::move(ceilings);
-        }
-        rows.push_back(std::move(row));
+        rows.push_back(
+            {description, own.computeType, own.fusion, peak, std::move(measurement), pipeline, std::nullopt});
       }
       if (!interrupted.ok())
         return interrupted;
       if (absl::Status status = raisePeak(peaks, progress, rows); !status.ok())
         return status;
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ModelCommand::profileAll(const MeasureOptions &options, PeakRates &peaks,
+                                      std::vector<ModelRow> &rows) const {
+  auto isToProfile = [](const ModelRow &row) { return row.measurement.executable != nullptr; };
+  Progress progress(llvm::count_if(rows, isToProfile));
+  for (ModelRow &row : rows) {
+    if (!isToProfile(row))
+      continue;
+    if (absl::Status status = checkInterruption(); !status.ok())
+      return status;
+    progress.start("profile of " + describeModel(row));
+    absl::Status status = profileModel(row.description, options, row.measurement,
+                                       [&](llvm::StringRef stage, double done) { progress.update(stage, done); });
+    if (!status.ok())
+      return status;
+    if (!profile.hasRoofline())
+      continue;
+    progress.update("rates of the device", 1);
+    absl::StatusOr<Ceilings> ceilings = measureCeilings(*row.measurement.profile, peaks);
+    if (!ceilings.ok())
+      return ceilings.status();
+    row.ceilings = *std::move(ceilings);
   }
   return absl::OkStatus();
 }
@@ -310,7 +328,9 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
       return absl::OkStatus();
     }
     llvm::errs() << forecast->describe();
-    return measureAll(*descriptions, options, *forecast, peaks, rows);
+    if (absl::Status measured = measureAll(*descriptions, options, *forecast, peaks, rows); !measured.ok())
+      return measured;
+    return profileAll(options, peaks, rows);
   });
   if (forecastOnly)
     return status;
@@ -336,7 +356,7 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
   for (const ModelRow &row : rows)
     if (row.measurement.profile)
       if (auto warning =
-              findOverheadWarning(row.measurement.profiledMilliseconds, row.measurement.unprofiledMilliseconds))
+              findOverheadWarning(row.measurement.profiledMilliseconds, row.measurement.getUnprofiledMilliseconds()))
         llvm::WithColor::warning(llvm::errs(), "cs336-bench") << *warning << "\n";
   for (const ModelRow &row : rows)
     if (!row.measurement.status.ok())

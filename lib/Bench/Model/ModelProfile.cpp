@@ -7,7 +7,11 @@
 
 #include "cs336/Bench/Model/ModelProfile.h"
 
+#include "cs336/Bench/Model/MeasuredTimeline.h"
+
 #include "absl/strings/str_cat.h"
+
+#include <utility>
 
 using namespace cs336;
 using namespace cs336::bench;
@@ -34,10 +38,6 @@ absl::StatusOr<StepProfile> cs336::bench::profileSteps(std::shared_ptr<const run
   };
   StepProfile result;
   run(steps.warmup, nullptr);
-  if (status.ok())
-    status = (*profiler)->stop(**session).status();
-  if (status.ok())
-    status = timeSteps(**session, steps.entry, arguments, steps.steps, report, result.unprofiled);
 
   runtime::RunObserver *observer = (*profiler)->getObserver();
   if (status.ok())
@@ -51,11 +51,11 @@ absl::StatusOr<StepProfile> cs336::bench::profileSteps(std::shared_ptr<const run
     report(step);
   };
   if (status.ok())
-    status = timeSteps(**session, steps.entry, arguments, steps.steps, collect, result.profiled, observer);
+    status = timeSteps(**session, steps.entry, arguments, steps.steps, collect, result.times, observer);
   status.Update(collected);
   if (absl::IsCancelled(status))
     result.status = absl::CancelledError(absl::StrCat(
-        std::string(status.message()), " after ", result.profiled.host.size(), " of ", steps.steps, " profiled steps"));
+        std::string(status.message()), " after ", result.times.host.size(), " of ", steps.steps, " profiled steps"));
   else if (!status.ok())
     return status;
   absl::StatusOr<RunProfile> profile = (*profiler)->stop(**session);
@@ -63,4 +63,43 @@ absl::StatusOr<StepProfile> cs336::bench::profileSteps(std::shared_ptr<const run
     return profile.status();
   result.profile = *std::move(profile);
   return result;
+}
+
+absl::Status cs336::bench::profileModel(const ModelDescription &description, const MeasureOptions &options,
+                                        Measurement &measurement,
+                                        llvm::function_ref<void(llvm::StringRef, double)> report) {
+  report("loading", 0);
+  std::shared_ptr<const runtime::Executable> executable = std::exchange(measurement.executable, nullptr);
+  absl::StatusOr<runtime::TensorMap> batch = makeBatch(description.transformer, options.seed);
+  if (!batch.ok())
+    return batch.status();
+  ProfiledSteps steps{stringifyMode(description.mode).str(), options.seed, measurement.warmup, options.steps};
+  MeasuredTimes times(steps.entry);
+  RankTrace trace{0, options.device};
+  steps.consumer = [&](const runtime::Trace &part) {
+    if (options.trace)
+      trace.add(part);
+    if (options.timeline)
+      times.add(part);
+  };
+  absl::StatusOr<StepProfile> profiled =
+      profileSteps(executable, getSessionOptions(options), *batch, steps, [&](int64_t step) {
+        report("profiling", static_cast<double>(step) / static_cast<double>(options.steps));
+      });
+  if (!profiled.ok())
+    return profiled.status();
+  if (profiled->times.host.empty())
+    return profiled->status;
+  measurement.profiledMilliseconds = profiled->times.getOwnTimes();
+  measurement.profile = std::move(profiled->profile);
+  if (options.trace)
+    measurement.trace = std::move(trace);
+  if (options.timeline) {
+    absl::StatusOr<MemoryTimeline> timeline =
+        times.apply(predictTimeline(executable->description(), description.mode), options.deviceName);
+    if (!timeline.ok())
+      return timeline.status();
+    measurement.timeline = *std::move(timeline);
+  }
+  return profiled->status;
 }

@@ -307,7 +307,7 @@ static void appendProfileFacts(Columns &columns) {
         const Measurement &measurement = row.measurement;
         if (!measurement.profile)
           return std::nullopt;
-        return getProfiledOverStep(measurement.profiledMilliseconds, measurement.unprofiledMilliseconds);
+        return getProfiledOverStep(measurement.profiledMilliseconds, measurement.getUnprofiledMilliseconds());
       },
       Show::OnRequest);
   llvm::append_range(columns, getAttentionPartColumns());
@@ -502,7 +502,7 @@ Report cs336::bench::makeModelReport(llvm::ArrayRef<ModelRow> rows, json::Object
     if (std::optional<std::string> range = describeRange(row.measurement))
       report.notes.push_back(*range);
     report.notes.push_back(
-        describeOverhead(row.measurement.profiledMilliseconds, row.measurement.unprofiledMilliseconds));
+        describeOverhead(row.measurement.profiledMilliseconds, row.measurement.getUnprofiledMilliseconds()));
   }
   return report;
 }

@@ -33,8 +33,8 @@ static std::string describeChange(const Ranged &profiledOverStep) {
 }
 
 std::string cs336::bench::describeOverhead(llvm::ArrayRef<double> profiled, llvm::ArrayRef<double> unprofiled) {
-  return llvm::formatv("overhead of profiling: {0}; {1:f3} ms with the profiler, {2:f3} ms without it (medians of one "
-                       "session)",
+  return llvm::formatv("overhead of profiling: {0}; {1:f3} ms with the profiler, {2:f3} ms without it, in a session "
+                       "before it (medians)",
                        describeChange(getProfiledOverStep(profiled, unprofiled)), computeStatistics(profiled).median,
                        computeStatistics(unprofiled).median);
 }

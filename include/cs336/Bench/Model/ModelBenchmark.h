@@ -44,7 +44,7 @@ struct MeasureOptions {
   TorchPeer *peer = nullptr;
   /// If false, commands are launched one by one, and tools record the timed steps.
   bool useGraphs = true;
-  /// If true, the steps run twice more, without and under a profiler.
+  /// If true, measurements keep what `profileModel` needs.
   bool profile = false;
   /// If true, the spans of the profiled steps are kept.
   bool trace = false;
@@ -93,17 +93,22 @@ struct Measurement {
   /// with the same parameters and tokens.
   std::optional<StepValues> values;
   std::vector<PeerMeasurement> peers;
-  /// If requested, and only for the first number of warm-up steps.
+  /// If the steps are to be profiled, and only for the first number of warm-up steps: the program, until it is
+  /// profiled; then the profile, and if requested the trace. They have the profiled steps that ended before an
+  /// interruption, and are absent if none did.
+  std::shared_ptr<const runtime::Executable> executable;
   std::optional<RunProfile> profile;
   std::optional<RankTrace> trace;
-  /// OK, or CANCELLED if this program was asked to stop while steps were profiled. The profile, the trace and the
-  /// timeline have the steps that ended before, and are absent if none did.
-  absl::Status profileStatus;
-  /// The times of the profiled steps, as `deviceMilliseconds` on a GPU, and as `stepMilliseconds` on the CPU; and of
-  /// steps of the same session while the profiler was off.
-  std::vector<double> profiledMilliseconds, unprofiledMilliseconds;
+  /// The times of the profiled steps, as `deviceMilliseconds` on a GPU, and as `stepMilliseconds` on the CPU.
+  std::vector<double> profiledMilliseconds;
   /// If requested: the memory of a step over the time of the profiled steps.
   std::optional<MemoryTimeline> timeline;
+
+  /// Returns the times that `profiledMilliseconds` are compared with: as many steps after as many warm-up steps, of a
+  /// session that ended before the profiler was created.
+  const std::vector<double> &getUnprofiledMilliseconds() const {
+    return deviceMilliseconds.empty() ? stepMilliseconds : deviceMilliseconds;
+  }
 };
 
 /// The data of a session whose steps are measured.
@@ -112,6 +117,12 @@ runtime::SessionOptions getSessionOptions(const MeasureOptions &options);
 /// The entry's inputs from the batch, which must outlive them.
 std::vector<runtime::NamedTensor> getArguments(const runtime::Session &session, llvm::StringRef entry,
                                                const runtime::TensorMap &batch);
+
+/// Draws random tokens and targets. A forward pass reads the tokens alone.
+absl::StatusOr<runtime::TensorMap> makeBatch(const TransformerConfig &config, uint64_t seed);
+
+/// Computes the timeline of the entry of that mode, with the times of the default device model.
+MemoryTimeline predictTimeline(const format::ExecutableT &program, Mode mode);
 
 /// Builds and compiles the model, then runs the entry of its mode on random tokens: warm-up steps first, then steps
 /// that are timed one by one, from the copy of the inputs to the end of the last command. With a peer, the same session

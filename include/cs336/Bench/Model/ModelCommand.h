@@ -45,6 +45,8 @@ private:
   absl::StatusOr<std::unique_ptr<TorchPeer>> startPeer(const MeasureOptions &options) const;
   absl::Status measureAll(llvm::ArrayRef<ModelDescription> descriptions, const MeasureOptions &options,
                           const Forecast &forecast, PeakRates &peaks, std::vector<ModelRow> &rows) const;
+  /// Profiles the rows, after all of them were measured: on a GPU, later steps of the process may take longer.
+  absl::Status profileAll(const MeasureOptions &options, PeakRates &peaks, std::vector<ModelRow> &rows) const;
   /// Writes the profile's trace if `--trace` names a file. There is one row at most.
   absl::Status writeTraceOf(llvm::ArrayRef<ModelRow> rows) const;
   /// Writes memory over measured time if `--timeline` or `--snapshot` name files. There is one row at most.

@@ -16,8 +16,8 @@
 
 namespace cs336::bench {
 
-/// Returns the median time of profiled steps divided by that of steps of the same session without the profiler. Both
-/// need at least one step.
+/// Returns the median time of profiled steps divided by that of steps without the profiler, of a session that ended
+/// before the profiler was created. Both need at least one step.
 Ranged getProfiledOverStep(llvm::ArrayRef<double> profiled, llvm::ArrayRef<double> unprofiled);
 
 /// Describes the overhead of profiling, or states that it is smaller than the noise of the steps. Times are in

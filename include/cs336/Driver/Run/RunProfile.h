@@ -128,8 +128,8 @@ public:
   virtual runtime::RunObserver *getObserver() = 0;
   /// Call around the runs; `stop` waits for them. May be repeated: each profile begins at the last `start` before its
   /// `stop`. Between the two, a GPU begins a run only when all of it is enqueued (Session::GateRuns). Runs after a
-  /// `stop` take as long as without a profiler. While a profiler of a GPU exists, another one cannot be created.
-  /// `consumer`, if there is one, receives all spans of the profile.
+  /// `stop` are not recorded, but a GPU's can take longer than without a profiler. While a profiler of a GPU exists,
+  /// another one cannot be created. `consumer`, if there is one, receives all spans of the profile.
   absl::Status start(runtime::Session &session, Consumer consumer = nullptr);
   absl::StatusOr<RunProfile> stop(runtime::Session &session);
   /// Call between runs, so that the memory does not grow with their number. If many spans were recorded, waits for the

@@ -42,7 +42,7 @@ public:
   /// records.
   virtual absl::StatusOr<Trace> Take() = 0;
   /// Returns what Take() returns, and switches the profiler off: until the next
-  /// Start(), kernels take as long as without a profiler.
+  /// Start(), CUPTI records nothing.
   virtual absl::StatusOr<Trace> Stop() = 0;
 };
 
