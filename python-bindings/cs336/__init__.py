@@ -20,6 +20,7 @@ from cs336._compiler import (
 )
 from cs336._config import Optimizer, TransformerConfig, size_names
 from cs336._files import write_file
+from cs336._overhead import ProfilingOverhead, profiling_overhead
 from cs336._session import ProfileRow, Session, WrittenValue, best_device
 
 __version__ = "0.1.0"
@@ -33,6 +34,7 @@ __all__ = [
     "Output",
     "Plan",
     "ProfileRow",
+    "ProfilingOverhead",
     "Session",
     "TransformerConfig",
     "Variable",
@@ -43,6 +45,7 @@ __all__ = [
     "distributed",
     "operations",
     "parse",
+    "profiling_overhead",
     "results",
     "size_names",
     "write_file",

@@ -404,10 +404,8 @@ class Session:
         """Run an entry and measure the time of its parts, like `cs336-run --profile`.
 
         On a GPU, CUPTI reads the GPU's clock at the start and the end of each kernel, so the overhead of profiling is
-        largest for steps with many short kernels. This method profiles every run and does not measure the overhead.
-        `cs336-bench model --profile` measures and prints it, with its interval: the median time of profiled steps,
-        relative to the same number of steps of the same session with the profiler off. `cs336-run --profile` does the
-        same for its steps. docs/Debugging.md describes both.
+        largest for steps with many short kernels. This method profiles every run and does not measure the overhead:
+        `cs336.profiling_overhead` does.
 
         Parameters
         ----------
@@ -443,6 +441,11 @@ class Session:
         path = "" if trace is None else os.fspath(trace)
         rows = self._session.profile(entry, self._arguments(entry, inputs), steps, by, path)
         return [ProfileRow(phase, name, count, *seconds) for phase, name, count, seconds in rows]
+
+    @_exclusive
+    def _time_steps(self, entry: str, inputs: Mapping[str, TensorLike], steps: int, profiled: bool) -> list[float]:
+        """Run an entry, and return the device's time for each run in seconds."""
+        return self._session.time_steps(entry, self._arguments(entry, inputs), steps, profiled)
 
     @_exclusive
     def share(self, name: str, entry: str | None = None) -> Any:

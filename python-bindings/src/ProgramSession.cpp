@@ -212,6 +212,23 @@ nb::list ProgramSession::profile(const std::string &entry, const nb::dict &input
   return rows;
 }
 
+std::vector<double> ProgramSession::timeSteps(const std::string &entry, const nb::dict &inputs, int64_t steps,
+                                              bool isProfiled) {
+  if (isProfiled)
+    throwIfError(withoutGIL([&] { return profiler->start(*session); }));
+  std::vector<double> seconds;
+  runSteps(entry, inputs, isProfiled ? profiler->getObserver() : nullptr, steps, [&] {
+    absl::StatusOr<absl::Duration> duration = session->LastRunDuration(entry);
+    if (!duration.ok())
+      return duration.status();
+    seconds.push_back(absl::ToDoubleSeconds(*duration));
+    return isProfiled ? profiler->collect(*session) : absl::OkStatus();
+  });
+  if (isProfiled)
+    throwIfError(withoutGIL([&] { return profiler->stop(*session).status(); }));
+  return seconds;
+}
+
 void ProgramSession::synchronize() {
   throwIfError(withoutGIL([&] { return session->Synchronize(); }));
 }

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace cs336::python {
 
@@ -52,6 +53,9 @@ public:
   /// empty.
   nanobind::list profile(const std::string &entry, const nanobind::dict &inputs, int64_t steps, const std::string &key,
                          const std::string &trace);
+  /// Runs the entry `steps` times, each after the end of the one before, and profiles the runs if `isProfiled`. Returns
+  /// the device's seconds of each run. `isProfiled` requires a session that profile() accepts.
+  std::vector<double> timeSteps(const std::string &entry, const nanobind::dict &inputs, int64_t steps, bool isProfiled);
   void synchronize();
   double getLastRunSeconds(const std::string &entry) const;
 

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <string>
@@ -168,6 +169,8 @@ void python::bindRuntime(nb::module_ &module) {
       .def("values", &ProgramSession::getValues, nb::arg("entry"), nb::arg("inputs"), nb::arg("pattern"))
       .def("profile", &ProgramSession::profile, nb::arg("entry"), nb::arg("inputs"), nb::arg("steps"), nb::arg("by"),
            nb::arg("trace"))
+      .def("time_steps", &ProgramSession::timeSteps, nb::arg("entry"), nb::arg("inputs"), nb::arg("steps"),
+           nb::arg("profiled"))
       .def("output", &ProgramSession::getOutput, nb::arg("entry"), nb::arg("name"))
       .def("previous_output", &ProgramSession::getPreviousOutput, nb::arg("entry"), nb::arg("name"))
       .def(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import weakref
 from pathlib import Path
+from typing import Any
 
 import cs336
 import numpy as np
@@ -89,6 +91,50 @@ def test_a_profile_has_rows_by_other_keys(executable: cs336.Executable, tmp_path
 def test_kernels_are_profiled_where_that_was_foreseen(session: cs336.Session) -> None:
     with pytest.raises(RuntimeError, match="profile=True"):
         session.profile("forward", GOOD)
+
+
+@times_kernels
+def test_the_overhead_is_relative_to_an_earlier_session(
+    executable: cs336.Executable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log: list[tuple[Any, ...]] = []
+
+    class LoggedSession(cs336.Session):
+        def __init__(self, *args: Any, profile: bool, **options: Any) -> None:
+            super().__init__(*args, profile=profile, **options)
+            log.append(("begin", profile))
+            weakref.finalize(self, log.append, ("end", profile))
+
+        def _time_steps(self, entry: str, inputs: Any, steps: int, profiled: bool) -> list[float]:
+            seconds = super()._time_steps(entry, inputs, steps, profiled)
+            log.append(("steps", profiled, len(seconds), min(seconds) > 0))
+            return [9.0, 9.0, 9.0, *([1.0, 3.0] if profiled else [1.5, 1.0])]
+
+    monkeypatch.setattr("cs336._overhead.Session", LoggedSession)
+    overhead = cs336.profiling_overhead(executable, "forward", GOOD, 2, warmup=3, device=DEVICE)
+    sessions = [[("begin", each), ("steps", each, 5, True), ("end", each)] for each in (False, True)]
+    assert log == sessions[0] + sessions[1]
+    assert overhead == cs336.ProfilingOverhead(profiled=2.0, unprofiled=1.25)
+    assert overhead.relative == pytest.approx(0.6)
+
+
+@times_kernels
+def test_the_overhead_of_a_program_without_initial_values() -> None:
+    executable = compile_program("""
+func.func @forward(%x: tensor<4xf32> {cs336.name = "x", cs336.kind = "input"},
+                   %w: tensor<4xf32> {cs336.name = "w", cs336.kind = "parameter"}) -> tensor<4xf32> {
+  %0 = cs336.mul %x, %w : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+""")
+    inputs, values = {"x": np.ones(4, np.float32)}, {"w": np.ones(4, np.float32)}
+    overhead = cs336.profiling_overhead(executable, "forward", inputs, parameters=values, device=DEVICE)
+    assert overhead.profiled > 0 and overhead.unprofiled > 0
+    with pytest.raises(RuntimeError, match=r"variables without a value \(1\): w"):
+        cs336.profiling_overhead(executable, "forward", inputs, device=DEVICE)
+    for name in ("steps", "warmup"):
+        with pytest.raises(ValueError, match=f"{name} is 0, must be at least 1"):
+            cs336.profiling_overhead(executable, "forward", inputs, **{name: 0}, device=DEVICE)
 
 
 @times_kernels
