@@ -254,6 +254,7 @@ def test_pictures(tmp_path: Path) -> None:
     train = json.loads((tmp_path / "train.json").read_text())
     peak = max(command["active"] for command in train["commands"]) - resident(train)
     assert f"<!-- peak: {peak / MIB:.1f} MiB" in text
+    assert "in use on the device" not in text
     (tmp_path / "other.json").write_text('{"benchmark": "plan"}')
     process = subprocess.run(
         [*script, str(tmp_path / "other.json"), "--output", str(tmp_path / "x")],
@@ -266,6 +267,25 @@ def test_pictures(tmp_path: Path) -> None:
         "has schema None, not cs336.memory-timeline/1: write it with cs336-bench plan --timeline or model --timeline"
         in process.stderr
     )
+
+
+def test_pictures_show_what_the_device_counts(tmp_path: Path) -> None:
+    """A timeline of a GPU has a line at the device's count of memory, unless it shows the arena alone."""
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "train.json"
+    plan(*TINY, "--mode", "train", "--timeline", str(path))
+    timeline = json.loads(path.read_text())
+    (plain,) = cs336.results.plot_timelines([path]).axes
+    used = 2 * max(command["active"] for command in timeline["commands"])
+    path.write_text(json.dumps(timeline | {"times": "measured", "device_bytes": used}))
+    (axes,) = cs336.results.plot_timelines([path]).axes
+    (line,) = [line for line in axes.lines if str(line.get_label()).startswith("in use")]
+    assert line.get_label() == f"in use on the device: {used / MIB:.1f} MiB"
+    assert list(line.get_ydata()) == pytest.approx([used / MIB] * 2)
+    assert axes.get_ylim()[1] > used / MIB > plain.get_ylim()[1]
+    assert len(axes.lines) == len(plain.lines) + 1
+    (arena,) = cs336.results.plot_timelines([path], arena=True).axes
+    assert len(arena.lines) == len(plain.lines)
 
 
 def test_paths_are_a_list() -> None:
@@ -318,6 +338,7 @@ def test_measured_times(tmp_path: Path) -> None:
     assert process.returncode == 0, process.stderr
     before, after = (json.loads(path.read_text()) for path in (planned, measured))
     assert before["times"] == "predicted" and after["times"] == "measured" and after["device"] != before["device"]
+    assert "device_bytes" not in before and after["device_bytes"] is None
     times = {"start_us", "end_us"}
 
     def without_times(timeline: dict, member: str) -> list[dict]:

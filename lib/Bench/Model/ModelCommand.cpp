@@ -250,6 +250,8 @@ absl::Status ModelCommand::writeTimelineOf(llvm::ArrayRef<ModelRow> rows, json::
     return absl::OkStatus();
   context["target"] = device.kind == runtime::DeviceKind::kCuda ? "cuda" : "cpu";
   context["model"] = describeModel(rows.front());
+  const std::optional<runtime::SessionMemory> &memory = rows.front().measurement.deviceMemory;
+  context["device_bytes"] = memory ? json::Value(memory->used) : json::Value(nullptr);
   return timeline.write(*rows.front().measurement.timeline, std::move(context));
 }
 

@@ -49,12 +49,16 @@ def is_timeline(path: str | os.PathLike[str]) -> bool:
 def plot_timelines(paths: Sequence[str | os.PathLike[str]], *, arena: bool = False) -> Figure:
     """Draw the memory of steps over time: the kinds as stacked areas, phases behind them, and the peak.
 
+    A dashed line shows the memory that a GPU reported as used after measured steps. It includes the whole arena, and
+    what is not planned, such as the code of kernels.
+
     Parameters
     ----------
     paths
         JSON files of `--timeline` of `cs336-bench plan` or `model`. Each one has a panel.
     arena
-        Leave out variables and inputs, which are live all the time and hide the memory of a forward pass.
+        Leave out variables and inputs, which are live all the time and hide the memory of a forward pass. The dashed
+        line, which contains them, is left out too.
 
     Returns
     -------
@@ -159,9 +163,16 @@ def _draw(axes: Axes, timeline: Timeline, title: str, kinds: tuple[str, ...]) ->
     place = max(range(len(commands)), key=lambda place: below[place])
     top = below[place]
     axes.plot(edges[place], top, "k.", label=f"peak: {top:.1f} MiB")
+    has_residents = set(RESIDENT_KINDS) <= set(kinds)
+    # Plans have no count of the device. The count contains variables and inputs.
+    device_bytes = timeline.get("device_bytes")
+    if device_bytes is not None and has_residents:
+        used = device_bytes / MEBI
+        axes.axhline(used, color="k", linestyle="--", linewidth=1, label=f"in use on the device: {used:.1f} MiB")
+        top = max(top, used)
     axes.set(
         xlabel=f"time {timeline.get('times', 'predicted')} on {timeline['device']} (ms)",
-        ylabel="active memory (MiB)" if set(RESIDENT_KINDS) <= set(kinds) else "memory in the arena (MiB)",
+        ylabel="active memory (MiB)" if has_residents else "memory in the arena (MiB)",
         xlim=(edges[0], edges[-1]),
         ylim=(0, 1.05 * top or 1),
     )
