@@ -219,6 +219,55 @@ TEST(TimelineTest, StreamsOverlapAndAwaitEvents) {
   EXPECT_EQ(findEntry(*program, Mode::Train), nullptr);
 }
 
+/// Tables of which a kernel selects few rows, many rows, and few rows while it also reads the whole table; and the
+/// gradient of a table, of which it writes every row.
+constexpr char kEmbeddings[] = R"(
+exec.kernel @few(%table: tensor<64x4xf32>, %ids: tensor<3xi64>) : (memref<64x4xf32>, memref<3xi64>) -> memref<3x4xf32> {
+  %0 = cs336.embedding %table, %ids : tensor<64x4xf32>, tensor<3xi64> -> tensor<3x4xf32>
+  exec.yield %0 : tensor<3x4xf32>
+}
+exec.kernel @many(%table: tensor<2x4xf32>, %ids: tensor<3xi64>) : (memref<2x4xf32>, memref<3xi64>) -> memref<3x4xf32> {
+  %0 = cs336.embedding %table, %ids : tensor<2x4xf32>, tensor<3xi64> -> tensor<3x4xf32>
+  exec.yield %0 : tensor<3x4xf32>
+}
+exec.kernel @both(%table: tensor<64x4xf32>, %ids: tensor<3xi64>)
+    : (memref<64x4xf32>, memref<3xi64>) -> (memref<3x4xf32>, memref<64x4xf32>) {
+  %0 = cs336.embedding %table, %ids : tensor<64x4xf32>, tensor<3xi64> -> tensor<3x4xf32>
+  %1 = cs336.neg %table : tensor<64x4xf32>
+  exec.yield %0, %1 : tensor<3x4xf32>, tensor<64x4xf32>
+}
+exec.kernel @gradient(%ids: tensor<3xi64>, %dy: tensor<3x4xf32>) : (memref<3xi64>, memref<3x4xf32>) -> memref<64x4xf32> {
+  %0 = cs336.embedding_grad %ids, %dy : tensor<3xi64>, tensor<3x4xf32> -> tensor<64x4xf32>
+  exec.yield %0 : tensor<64x4xf32>
+}
+exec.entry @forward mode<forward> arena_bytes = 4096 alignment = 64 {
+  %large = exec.input "large" : memref<64x4xf32>
+  %small = exec.input "small" : memref<2x4xf32>
+  %ids = exec.input "ids" bound = 2 : memref<3xi64>
+  %y = exec.output "y" output offset = 0 : memref<3x4xf32>
+  %z = exec.output "z" output offset = 64 : memref<64x4xf32>
+  %0 = exec.alloc offset = 2048 : memref<3x4xf32>
+  %1 = exec.alloc offset = 2112 : memref<3x4xf32>
+  %2 = exec.alloc offset = 3072 : memref<64x4xf32>
+  exec.launch @few ins(%large, %ids : memref<64x4xf32>, memref<3xi64>) outs(%0 : memref<3x4xf32>)
+  exec.launch @many ins(%small, %ids : memref<2x4xf32>, memref<3xi64>) outs(%1 : memref<3x4xf32>)
+  exec.launch @both ins(%large, %ids : memref<64x4xf32>, memref<3xi64>) outs(%y, %z : memref<3x4xf32>, memref<64x4xf32>)
+  exec.launch @gradient ins(%ids, %0 : memref<3xi64>, memref<3x4xf32>) outs(%2 : memref<64x4xf32>)
+}
+)";
+
+TEST(TimelineTest, AnEmbeddingReadsTheRowsThatItSelects) {
+  auto program = describeText(kEmbeddings, Target::CPU);
+  ASSERT_TRUE(mlir::succeeded(program));
+  std::vector<double> bytes;
+  for (const TimedCommand &command :
+       computeTimeline(*program, *findEntry(*program, Mode::Forward), getDefaultDeviceModel(false)).commands)
+    bytes.push_back(command.work.bytes);
+  constexpr double kRow = 16, kIds = 24;
+  EXPECT_THAT(bytes,
+              ::testing::ElementsAre(kIds + 6 * kRow, kIds + 5 * kRow, kIds + 67 * kRow + 64 * kRow, kIds + 67 * kRow));
+}
+
 /// Two ranks reduce a gradient and update parts of it. The optimizer's sum of squares is reduced too.
 constexpr char kShardedGradient[] = R"(
 exec.variable @w parameter : memref<512xf32>

@@ -8,8 +8,12 @@
 #include "cs336/Dialect/Exec/Transforms/CommandWork.h"
 
 #include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
+#include "cs336/Dialect/CS336/IR/ReadBytes.h"
+#include "cs336/Dialect/CS336/IR/TensorBytes.h"
 #include "cs336/Dialect/Exec/IR/Buffers.h"
 #include "mlir/IR/TypeUtilities.h"
+
+#include <algorithm>
 
 using namespace mlir;
 using namespace cs336;
@@ -38,6 +42,14 @@ static int64_t getBytes(Value buffer) {
   for (auto [size, stride] : llvm::zip_equal(layout.sizes, layout.strides))
     elements *= stride == 0 ? 1 : size;
   return elements * getElementBytes(type.getElementType());
+}
+
+/// Returns the most bytes that the operations of a kernel read of its argument.
+static int64_t getArgumentBytes(BlockArgument argument) {
+  int64_t bytes = 0;
+  for (OpOperand &use : argument.getUses())
+    bytes = std::min(bytes + getReadBytes(use), getTensorBytes(argument));
+  return bytes;
 }
 
 /// A multiply-add counts as two FLOPs.
@@ -70,11 +82,18 @@ Work WorkCounter::measure(CommandOpInterface command) {
   Work work;
   if (command.getRecordedEvent() || command.getAwaitedEvent())
     return work;
+  auto launch = dyn_cast<LaunchOp>(command.getOperation());
+  auto kernel = launch ? symbols.lookup<KernelOp>(launch.getKernel()) : KernelOp();
+  for (auto [position, buffer] : llvm::enumerate(command.getReads())) {
+    int64_t bytes = getBytes(buffer);
+    if (kernel)
+      bytes = std::min(bytes, getArgumentBytes(kernel.getBody().getArgument(position)));
+    work.bytes += static_cast<double>(bytes);
+  }
   Value workspace = getWorkspace(command);
-  for (ArrayRef<Value> buffers : {command.getReads(), command.getWrites()})
-    for (Value buffer : buffers)
-      work.bytes += buffer == workspace ? 0 : static_cast<double>(getBytes(buffer));
-  if (auto launch = dyn_cast<LaunchOp>(command.getOperation())) {
+  for (Value buffer : command.getWrites())
+    work.bytes += buffer == workspace ? 0 : static_cast<double>(getBytes(buffer));
+  if (launch) {
     work.flops = getCost(launch).flops;
     work.launches = 1;
   } else if (auto gemm = dyn_cast<GemmOp>(command.getOperation())) {

@@ -14,8 +14,8 @@
 namespace cs336::exec {
 
 /// The work of commands. FLOPs are those of GEMMs (a multiply-add counts as two) and of the operations of kernels (see
-/// `CostOpInterface`). Bytes are those of the buffers that commands read and write, each element once per command. A
-/// gather counts its whole table. Workspaces are not counted.
+/// `CostOpInterface`). Bytes are those of the buffers that commands read and write, each element once per command. An
+/// embedding reads at most one row of its table per index. Workspaces are not counted.
 struct Work {
   int64_t launches = 0, gemms = 0;
   /// Copies and collectives. Events are not counted.
