@@ -10,6 +10,7 @@
 #include "ExpressionPrinter.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Support/FileCache.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <numeric>
@@ -165,6 +166,17 @@ std::string AttentionProblem::describe(const DeviceKernel &kernel) const {
   constexpr size_t digits = 16;
   os << ", score " << StringRef(key.finish()).take_front(digits);
   return text;
+}
+
+void AttentionProblem::collectTypeSources(const DeviceKernel &kernel, DeviceSources &sources) const {
+  auto insertFor = [&](Type type) {
+    if (StringRef source = ExpressionPrinter::getDeviceSource(getElementTypeOrSelf(type)); !source.empty())
+      sources.insert(source);
+  };
+  for (MemRefType operand : kernel.operands)
+    insertFor(operand);
+  if (score)
+    score->function->walk([&](Operation *op) { llvm::for_each(op->getResultTypes(), insertFor); });
 }
 
 void AttentionProblem::emit(raw_ostream &os, const DeviceKernel &kernel, StringRef name) const {

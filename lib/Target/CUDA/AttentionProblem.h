@@ -43,6 +43,9 @@ struct AttentionProblem {
   /// Returns a text that is equal for two kernels only if every schedule takes the same time for both: the sizes, the
   /// type, the layouts of the operands, and a hash of the score function. See TunableKernel::problem.
   std::string describe(const DeviceKernel &kernel) const;
+  /// Adds the files of the types of all operands and of the score function, whose tables and numbers may have others
+  /// than `element`.
+  void collectTypeSources(const DeviceKernel &kernel, DeviceSources &sources) const;
   /// Writes the structure that describes the problem to the templates of runtime/kernels.
   void emit(llvm::raw_ostream &os, const DeviceKernel &kernel, llvm::StringRef name) const;
 

@@ -192,6 +192,7 @@ void AttentionKernel::collectDeviceSources(DeviceSources &sources) const {
   for (StringRef source : {"scalar.cuh", "vector.cuh", "reduce.cuh", "async_copy.cuh", "mma.cuh", "shared_tile.cuh",
                            "head_layout.cuh", "attention.cuh"})
     sources.insert(source);
+  problem.collectTypeSources(kernel, sources);
   if (problem.isBackward)
     for (StringRef source : {"attention_backward.cuh", "mean_of_keys.cuh", "attention_backward_queries.cuh",
                              "attention_backward_keys.cuh"})
@@ -208,7 +209,6 @@ void AttentionKernel::collectDeviceSources(DeviceSources &sources) const {
     sources.insert("tensor_float_rows.cuh");
     return;
   }
-  sources.insert(ExpressionPrinter::getDeviceSource(problem.element));
   sources.insert(problem.element.isBF16() ? "mma_bf16.cuh" : "mma_f16.cuh");
 }
 

@@ -107,8 +107,7 @@ void PlainAttentionKernel::collectDeviceSources(DeviceSources &sources) const {
   for (StringRef source :
        {"scalar.cuh", "vector.cuh", "reduce.cuh", "head_layout.cuh", "attention.cuh", "plain_attention.cuh"})
     sources.insert(source);
-  if (StringRef source = ExpressionPrinter::getDeviceSource(problem.element); !source.empty())
-    sources.insert(source);
+  problem.collectTypeSources(kernel, sources);
 }
 
 std::string PlainAttentionKernel::describe() const {

@@ -237,7 +237,7 @@ void WarpgroupAttentionKernel::collectDeviceSources(DeviceSources &sources) cons
                                           "warpgroup_gradient_keys.cuh",  "warpgroup_gradient_queries.cuh",
                                           "warpgroup_gradient_sums.cuh",  "warpgroup_gradient_round.cuh"};
   sources.insert_range(shared);
-  sources.insert(ExpressionPrinter::getDeviceSource(problem.element));
+  problem.collectTypeSources(kernel, sources);
   sources.insert(problem.element.isBF16() ? "mma_bf16.cuh" : "mma_f16.cuh");
   sources.insert_range(!problem.isBackward ? ArrayRef(forward)
                        : plan.getSums()    ? ArrayRef(onePass)

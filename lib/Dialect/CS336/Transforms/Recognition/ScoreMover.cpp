@@ -8,6 +8,7 @@
 #include "ScoreMover.h"
 
 #include "../ScaleAndMask.h"
+#include "EraseDead.h"
 #include "OperandAxes.h"
 #include "VisibleKeys.h"
 #include "cs336/Dialect/CS336/IR/IntegerRanges.h"
@@ -48,7 +49,19 @@ SmallVector<Value> ScoreMover::build(Region &region) {
     }
   }
   YieldOp::create(inner, loc, score);
-  return tables;
+  eraseUnusedTables();
+  return std::move(tables);
+}
+
+void ScoreMover::eraseUnusedTables() {
+  eraseDead(llvm::map_to_vector(function->without_terminator(), [](Operation &op) { return &op; }));
+  for (size_t table = tables.size(); table-- > 0;) {
+    unsigned number = score::kFirstTable + table;
+    if (!function->getArgument(number).use_empty())
+      continue;
+    function->eraseArgument(number);
+    tables.erase(tables.begin() + table);
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -52,6 +52,8 @@ private:
   mlir::Value readTable(mlir::Value tensor, Axes axes);
   mlir::Value readElement(mlir::Value tensor, mlir::ValueRange indices);
   mlir::Value getTable(mlir::Value tensor);
+  /// Erases tables that only operands of other tables used: an operation becomes a table after its operands were moved.
+  void eraseUnusedTables();
 
   bool isTable(mlir::Value value, const Axes &axes) const;
   /// Returns the index of scores along an axis, or null if several axes share it.

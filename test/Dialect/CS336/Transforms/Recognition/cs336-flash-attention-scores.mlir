@@ -718,3 +718,28 @@ func.func @program_in_bf16(%q: tensor<300x8xbf16>, %k: tensor<300x8xbf16>, %v: t
   %o = cs336.matmul %p, %v : tensor<300x300xbf16>, tensor<300x8xbf16> -> tensor<300x8xbf16>
   return %o : tensor<300x8xbf16>
 }
+
+// -----
+
+// A mask of numbers that float64 rounds is one table. What it is computed from is none.
+// CHECK-LABEL: func.func @mask_of_doubles(
+// CHECK: %[[MASK:.*]] = cs336.compare le {{.*}} : tensor<8x8xf64>
+// CHECK: cs336.attention {{.*}}score(%[[MASK]] : tensor<8x8xi1>)
+func.func @mask_of_doubles(%q: tensor<8x8xf32>, %k: tensor<8x8xf32>, %v: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %s = cs336.matmul %q, %k {transpose_b} : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+  %i = cs336.iota axis = 0 : tensor<8x8xf64>
+  %j = cs336.iota axis = 1 : tensor<8x8xf64>
+  %tenth = cs336.constant dense<0.1> : tensor<8x8xf64>
+  %a = cs336.mul %i, %tenth : tensor<8x8xf64>
+  %b = cs336.mul %j, %tenth : tensor<8x8xf64>
+  %difference = cs336.sub %a, %b : tensor<8x8xf64>
+  %bound = cs336.constant dense<0.3> : tensor<8x8xf64>
+  %mask = cs336.compare le %difference, %bound : tensor<8x8xf64>
+  %zero = cs336.constant dense<0.0> : tensor<8x8xf32>
+  %low = cs336.constant dense<-1.0e9> : tensor<8x8xf32>
+  %bias = cs336.select %mask, %zero, %low : tensor<8x8xf32>
+  %x = cs336.add %s, %bias : tensor<8x8xf32>
+  %p = cs336.softmax %x : tensor<8x8xf32>
+  %o = cs336.matmul %p, %v : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+  return %o : tensor<8x8xf32>
+}
