@@ -34,7 +34,9 @@ RANK_TESTS = Path(__file__).parents[1] / "Tools/Inputs/ranks.py"
 
 
 def count_gpus() -> int:
-    """Return the number of GPUs that the driver has, without CUDA in this process."""
+    """Return the number of GPUs that CUDA finds, without CUDA in this process."""
+    if visible := os.environ.get("CUDA_VISIBLE_DEVICES"):
+        return len(visible.split(","))
     return len(list(Path("/proc/driver/nvidia/gpus").glob("*")))
 
 
