@@ -20,8 +20,7 @@ namespace cs336 {
 /// - one rung per GEMM, by FLOPs per byte of its result, which is the length of its sums;
 /// - one rung of everything else except attention: row reductions, whose results are small;
 /// - the last rung: attention, which takes the most time per byte, because its kernels reach about half of the FLOP
-/// rate
-///   of GEMMs.
+///   rate of GEMMs.
 ///
 /// There is no rung for a kind of operation that the blocks do not have.
 ///
