@@ -93,11 +93,11 @@ def test_steps_without_profiles_have_no_tables() -> None:
 
 def test_the_page_of_a_record_is_written_again(tmp_path: Path) -> None:
     record = tmp_path / "record.json"
-    shutil.copy(BENCHMARKS / "results" / "h200-profiled-fills.json", record)
+    shutil.copy(BENCHMARKS / "results" / "h100-profiled-steps.json", record)
     command = [sys.executable, str(BENCHMARKS / "model_steps.py"), "--page-of", str(record)]
     subprocess.run(command, check=True)
     page = record.with_suffix(".md").read_text()
-    assert page == (BENCHMARKS / "results" / "h200-profiled-fills.md").read_text()
+    assert page == (BENCHMARKS / "results" / "h100-profiled-steps.md").read_text()
     # Three tables of each step. Each table contains all of the time.
     steps = json.loads(record.read_text())["results"]
     assert len(re.findall(r"^## ", page, re.MULTILINE)) == len(steps)
