@@ -92,7 +92,7 @@ def test_buffers_at_the_peak_add_up_to_it(variant: list[str], limits: list[str])
         if kind["kind"] != "all":
             of_kind = sum(buffer["bytes"] for buffer in listed if buffer["kind"] == kind["kind"])
             assert of_kind == kind[f"{top}_mib"] * MIB
-    # What a session reserves beside the program's values has no place in the program.
+    # Memory that a session reserves beside values has no place in the program.
     beside = {"inputs of the next runs", "alignment of variables and inputs"}
     assert all(buffer["source"] and buffer["type"] for buffer in listed)
     assert all(bool(buffer["location"]) != (buffer["source"] in beside) for buffer in listed)
