@@ -22,9 +22,8 @@ namespace cs336 {
 /// - the last rung: attention, which takes the most time per byte, because its kernels reach about half of the FLOP
 ///   rate of GEMMs.
 ///
-/// There is no rung for a kind of operation that the blocks do not have.
-///
-/// Operations whose results the backward pass does not require are on no rung.
+/// If the blocks have no operation for a rung, the rung is left out. Operations whose results the backward pass does
+/// not require are on no rung.
 class RecomputationLadder {
 public:
   /// `forward` are all operations of the forward pass. The blocks are equal (see findRepeatedBlocks), and there is at
