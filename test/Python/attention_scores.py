@@ -281,3 +281,16 @@ HIDDEN_TILES = [
     Attention("long-documents", 1, 2100, 2100, 1, 1, 128, (documents, causal())),
     Attention("long-narrow-documents", 1, 4200, 4200, 1, 1, 64, (documents, causal())),
 ]
+
+#: Attentions whose score functions have derivatives, with lengths for which kernels of compute capability 9.0 compute
+#: gradients in one pass: from 1024 positions on, and from 2048 for wide heads.
+LONG_DERIVATIVES = [
+    Attention("long-cap", 2, 1100, 1100, 2, 2, 64, (cap(2.0),)),
+    Attention("long-cap-causal", 2, 1031, 1031, 2, 1, 64, (cap(1.5), causal())),
+    Attention("long-cap-of-48-columns", 1, 1100, 1031, 1, 1, 48, (cap(2.0),)),
+    Attention("long-cap-window", 1, 1300, 1300, 2, 2, 80, (cap(2.0), window(200))),
+    Attention("long-cap-bias-table", 1, 1100, 1100, 2, 1, 64, (bias_table(9), cap(3.0), causal())),
+    Attention("long-silu", 1, 1100, 1100, 2, 2, 64, (apply("silu"), causal())),
+    Attention("long-everything", 2, 1100, 1100, 2, 1, 64, (linear_bias, cap(3.0), documents, window(200))),
+    Attention("long-cap-of-wide-heads", 1, 2100, 2100, 2, 1, 128, (cap(2.0), causal())),
+]

@@ -14,7 +14,7 @@ from typing import Any
 import cs336
 import numpy as np
 import pytest
-from attention_scores import CASES, HIDDEN_TILES, Attention, Scores, bias_table, lengths
+from attention_scores import CASES, HIDDEN_TILES, LONG_DERIVATIVES, Attention, Scores, bias_table, lengths
 from comparison import assert_close, assert_gradients_close
 from device import DEVICE, compile_program, open_session
 from dialect_program import Program
@@ -75,10 +75,13 @@ def test_float64(name: str) -> None:
     assert_gradients_close({n: fused[n] for n in gradients}, gradients, 1e-10)
 
 
-# The CPU has no kernels that skip tiles: there, a few cases only test the test.
-@pytest.mark.parametrize("case", HIDDEN_TILES if DEVICE != "cpu" else HIDDEN_TILES[4:9:2], ids=str)
+# The CPU has no kernels that skip tiles or that depend on the length: there, a few cases only test the test.
+LONG = [*HIDDEN_TILES, *LONG_DERIVATIVES] if DEVICE != "cpu" else [*HIDDEN_TILES[4:9:2], LONG_DERIVATIVES[2]]
+
+
+@pytest.mark.parametrize("case", LONG, ids=str)
 @pytest.mark.parametrize("dtype", ["bf16", "fp16"])
-def test_tiles_that_data_hides(case: Attention, dtype: Any) -> None:
+def test_kernels_of_long_sequences(case: Attention, dtype: Any) -> None:
     program = case.program()
     fuse(program)
     first, second = (run(program, fusion="flash", dtype=dtype) for _ in range(2))

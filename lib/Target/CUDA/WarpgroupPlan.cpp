@@ -19,9 +19,7 @@ static SmallVector<int64_t, 2> getLegalPasses(const AttentionProblem &problem) {
   // Sums of dQ are not made for nothing.
   if (!problem.getOperand("QueryGradient"))
     return {2};
-  // One pass with derivatives has not been measured on a GPU.
-  bool hasDerivatives = problem.score && !problem.score->distances.onlyShifts;
-  if (!hasDerivatives && WarpgroupGradientTiles::isFaster(problem.sizes))
+  if (WarpgroupGradientTiles::isFaster(problem.sizes))
     return {1, 2};
   return {2, 1};
 }

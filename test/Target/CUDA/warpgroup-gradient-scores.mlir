@@ -1,5 +1,4 @@
-// The gradient of long sequences with score functions on sm_90a: in one pass if the derivative is 1 wherever a pair is
-// visible, otherwise in two, unless a person chooses the other number.
+// The gradient of long sequences with score functions on sm_90a: in one pass, unless a person chooses two.
 // RUN: cs336-translate --emit-cuda --require-all %s | FileCheck %s
 // RUN: cs336-opt --cuda-select-schedules=arch=sm_90a --mlir-print-debuginfo=false %s -o %t.mlir
 // RUN: FileCheck %s --check-prefix=SELECT < %t.mlir
@@ -11,9 +10,6 @@
 // TWO: Attention::run(&queryMap, &keyMap, &valueMap, &outputGradientMap, &keyGradientMap, &valueGradientMap, reinterpret_cast<const QueryStatistics *>(workspace), {});
 // RUN: sed '/@brief/s/keys = {[^}]*}, passes = 2 : i64, queries = {[^}]*}/passes = 1 : i64/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=ONE
 // ONE: using Attention = WarpgroupGradientSums<brief_problem,
-// RUN: sed '/cap(/s/keys = {[^}]*}, passes = 2 : i64, queries = {[^}]*}/passes = 1 : i64/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=CAP
-// CAP: using Attention = WarpgroupGradientSums<cap_problem, cap_wgmma, 1, 4, 2, 3, true>;
-// CAP: using Attention = WarpgroupGradientSums<wide_cap_problem, wide_cap_wgmma, 1, 2, 1, 3, false>;
 
 module attributes {exec.architectures = ["sm_90a"]} {
 // The function is an argument of the function that computes scores. Shared memory contains the first key and the number
@@ -93,14 +89,15 @@ exec.kernel @bias(%q: tensor<2x2100x10x128xf16>, %k: tensor<2x2100x2x128xf16>, %
   exec.yield %dq, %dk, %dv : tensor<2x2100x10x128xf16>, tensor<2x2100x2x128xf16>, tensor<2x2100x2x128xf16>
 }
 
-// Functions that do not only add to the score have derivatives: a cap, and a choice that depends on the score. They take
-// registers, so tiles are smaller and do not overlap.
+// Functions that do not only add to the score have derivatives: a cap, and a choice that depends on the score. In two
+// passes, they take registers, so tiles are smaller and do not overlap.
 // CHECK: struct cap_problem {
 // CHECK: returnsDerivative = true;
-// CHECK: using Attention = WarpgroupAttentionQueries<cap_problem, cap_wgmma, 2, 64, 3, 2>;
-// CHECK: using Attention = WarpgroupAttentionKeys<cap_problem, cap_wgmma, 2, 64, 4, false, 2048>;
+// CHECK: using Attention = WarpgroupGradientSums<cap_problem, cap_wgmma, 1, 4, 2, 3, true>;
+// TWO: using Attention = WarpgroupAttentionQueries<cap_problem, cap_wgmma, 2, 64, 3, 2>;
+// TWO: using Attention = WarpgroupAttentionKeys<cap_problem, cap_wgmma, 2, 64, 4, false, 2048>;
 // SELECT: exec.kernel @cap
-// SELECT-SAME: passes = 2
+// SELECT-SAME: passes = 1
 exec.kernel @cap(%q: tensor<1x2048x2x64xbf16>, %o: tensor<1x2048x2x64xbf16>, %l: tensor<1x2x2048xf32>, %do: tensor<1x2048x2x64xbf16>)
     : (memref<1x2048x2x64xbf16>, memref<1x2048x2x64xbf16>, memref<1x2x2048xf32>, memref<1x2048x2x64xbf16>)
     -> (memref<1x2048x2x64xbf16>, memref<1x2048x2x64xbf16>, memref<1x2048x2x64xbf16>) {
@@ -117,8 +114,9 @@ exec.kernel @cap(%q: tensor<1x2048x2x64xbf16>, %o: tensor<1x2048x2x64xbf16>, %l:
 }
 
 // The other sizes of tiles: smaller ones for wide heads, which take more registers, and larger ones for narrow heads.
-// CHECK: using Attention = WarpgroupAttentionQueries<wide_cap_problem, wide_cap_wgmma, 2, 48, 3, 2>;
-// CHECK: using Attention = WarpgroupAttentionKeys<wide_cap_problem, wide_cap_wgmma, 2, 64, 3, false, 2048>;
+// CHECK: using Attention = WarpgroupGradientSums<wide_cap_problem, wide_cap_wgmma, 1, 2, 1, 3, false>;
+// TWO: using Attention = WarpgroupAttentionQueries<wide_cap_problem, wide_cap_wgmma, 2, 48, 3, 2>;
+// TWO: using Attention = WarpgroupAttentionKeys<wide_cap_problem, wide_cap_wgmma, 2, 64, 3, false, 2048>;
 exec.kernel @wide_cap(%q: tensor<1x2048x2x128xf16>, %o: tensor<1x2048x2x128xf16>, %l: tensor<1x2x2048xf32>, %do: tensor<1x2048x2x128xf16>)
     : (memref<1x2048x2x128xf16>, memref<1x2048x2x128xf16>, memref<1x2x2048xf32>, memref<1x2048x2x128xf16>)
     -> (memref<1x2048x2x128xf16>, memref<1x2048x2x128xf16>, memref<1x2048x2x128xf16>) {
@@ -134,7 +132,8 @@ exec.kernel @wide_cap(%q: tensor<1x2048x2x128xf16>, %o: tensor<1x2048x2x128xf16>
   exec.yield %dq, %dk, %dv : tensor<1x2048x2x128xf16>, tensor<1x2048x2x128xf16>, tensor<1x2048x2x128xf16>
 }
 
-// CHECK: using Attention = WarpgroupAttentionQueries<medium_cap_problem, medium_cap_wgmma, 2, 64, 3, 2>;
+// CHECK: using Attention = WarpgroupGradientSums<medium_cap_problem, medium_cap_wgmma, 1, 2, 1, 3, false>;
+// TWO: using Attention = WarpgroupAttentionQueries<medium_cap_problem, medium_cap_wgmma, 2, 64, 3, 2>;
 exec.kernel @medium_cap(%q: tensor<1x2048x2x96xbf16>, %o: tensor<1x2048x2x96xbf16>, %l: tensor<1x2x2048xf32>, %do: tensor<1x2048x2x96xbf16>)
     : (memref<1x2048x2x96xbf16>, memref<1x2048x2x96xbf16>, memref<1x2x2048xf32>, memref<1x2048x2x96xbf16>)
     -> (memref<1x2048x2x96xbf16>, memref<1x2048x2x96xbf16>, memref<1x2048x2x96xbf16>) {
@@ -150,7 +149,8 @@ exec.kernel @medium_cap(%q: tensor<1x2048x2x96xbf16>, %o: tensor<1x2048x2x96xbf1
   exec.yield %dq, %dk, %dv : tensor<1x2048x2x96xbf16>, tensor<1x2048x2x96xbf16>, tensor<1x2048x2x96xbf16>
 }
 
-// CHECK: using Attention = WarpgroupAttentionQueries<narrow_cap_problem, narrow_cap_wgmma, 2, 80, 3, 2>;
+// CHECK: using Attention = WarpgroupGradientSums<narrow_cap_problem, narrow_cap_wgmma, 1, 4, 2, 3, true>;
+// TWO: using Attention = WarpgroupAttentionQueries<narrow_cap_problem, narrow_cap_wgmma, 2, 80, 3, 2>;
 exec.kernel @narrow_cap(%q: tensor<1x2048x2x40xbf16>, %o: tensor<1x2048x2x40xbf16>, %l: tensor<1x2x2048xf32>, %do: tensor<1x2048x2x40xbf16>)
     : (memref<1x2048x2x40xbf16>, memref<1x2048x2x40xbf16>, memref<1x2x2048xf32>, memref<1x2048x2x40xbf16>)
     -> (memref<1x2048x2x40xbf16>, memref<1x2048x2x40xbf16>, memref<1x2048x2x40xbf16>) {
@@ -169,7 +169,7 @@ exec.kernel @narrow_cap(%q: tensor<1x2048x2x40xbf16>, %o: tensor<1x2048x2x40xbf1
 // CHECK: struct chosen_problem {
 // CHECK: returnsDerivative = true;
 // SELECT: exec.kernel @chosen
-// SELECT-SAME: passes = 2
+// SELECT-SAME: passes = 1
 exec.kernel @chosen(%q: tensor<1x2048x2x64xbf16>, %o: tensor<1x2048x2x64xbf16>, %l: tensor<1x2x2048xf32>, %do: tensor<1x2048x2x64xbf16>)
     : (memref<1x2048x2x64xbf16>, memref<1x2048x2x64xbf16>, memref<1x2x2048xf32>, memref<1x2048x2x64xbf16>)
     -> (memref<1x2048x2x64xbf16>, memref<1x2048x2x64xbf16>, memref<1x2048x2x64xbf16>) {
