@@ -88,7 +88,12 @@ def wait_for_file(path: Path) -> str:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["model", *MODEL, *QUICK, *BATCHES], ["attention", *ATTENTION, *BATCHES], ["plan", *MODEL, *BATCHES]],
+    [
+        ["model", *MODEL, *QUICK, *BATCHES],
+        ["attention", *ATTENTION, *BATCHES],
+        ["plan", *MODEL, *BATCHES],
+        ["ddp", *MODEL, "--warmup", "0", "--distribute", "none", *BATCHES],
+    ],
     ids=lambda arguments: arguments[0],
 )
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -98,7 +103,9 @@ def test_complete_cells_are_printed(arguments: list[str], number: signal.Signals
         process.send_signal(number)
         output, errors = process.communicate(timeout=60)
     assert process.returncode == 128 + number
-    rows = json.loads(output)["results"]
+    document = json.loads(output)
+    assert document["incomplete"] is True
+    rows = document["results"]
     assert 2 <= len(rows) < 40
     assert [row["batch_size"] for row in rows] == list(range(1, len(rows) + 1))
     assert f"error: interrupted; {40 - len(rows)} of 40 cells are left out\n" in errors
@@ -130,7 +137,9 @@ def test_collectives_that_were_measured_are_printed(tmp_path: Path, monkeypatch:
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGINT
-    rows = json.loads(output)["results"]
+    document = json.loads(output)
+    assert document["incomplete"] is True
+    rows = document["results"]
     assert [row["size_bytes"] for row in rows] == [1000, 2000]
     assert all(len(row["times_ms"]) == 1000 and row["wrong"] == 0 for row in rows)
 

@@ -277,7 +277,8 @@ absl::Status AllReduceCommand::measureAsRank(const runtime::RankEnvironment &pla
   std::string device = ToString(DeviceOfRank(kind, place.local_rank));
   auto report = [&](AllReduceTimes times, double startup) {
     rows.push_back(makeRow(backend, place.size, join + startup, std::move(times)));
-    return place.rank == 0 && !output.getPath().path.empty() ? write(commandLine, rows) : absl::OkStatus();
+    return place.rank == 0 && !output.getPath().path.empty() ? write(commandLine, rows, checkInterruption())
+                                                             : absl::OkStatus();
   };
   return measureCollectives(*std::move(joined), device, getExchange(backend), getPlan(), report);
 }
@@ -475,14 +476,15 @@ absl::Status AllReduceCommand::run(llvm::StringRef commandLine) {
                      << " ranks, " << formatBytes(row.times.one.getBytes()) << ": " << std::string(row.status.message())
                      << "\n";
   }
-  absl::Status written = write(commandLine, rows);
+  absl::Status written = write(commandLine, rows, interrupted);
   written.Update(interrupted);
   if (written.ok() && torch && !torch->getFailure().ok())
     return makePeerMissing(torch->getFailure());
   return written;
 }
 
-absl::Status AllReduceCommand::write(llvm::StringRef commandLine, llvm::ArrayRef<AllReduceRow> rows) const {
+absl::Status AllReduceCommand::write(llvm::StringRef commandLine, llvm::ArrayRef<AllReduceRow> rows,
+                                     const absl::Status &end) const {
   runtime::DeviceId device;
   if (llvm::any_of(backends, isOnGPUs))
     device.kind = runtime::DeviceKind::kCuda;
@@ -491,5 +493,6 @@ absl::Status AllReduceCommand::write(llvm::StringRef commandLine, llvm::ArrayRef
                        {"device", describeDevice(device, 0)},
                        {"warmup", warmup.getValue()},
                        {"steps", steps.getValue()}};
+  markIfIncomplete(context, end);
   return output.write({std::move(context), {{"allreduce", "", getColumnsOfRows(rows), rows}}, {}});
 }

@@ -377,6 +377,7 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
                        {"command", commandLine},
                        {"device", describeDevice(device, numThreads)},
                        {"seed", seed.getValue()}};
+  markIfIncomplete(context, status);
   Report report = makeAttentionReport(rows, std::move(context));
   if (absl::Status written = output.write(published.addTo(std::move(report))); !written.ok())
     return written;

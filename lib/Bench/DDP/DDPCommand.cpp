@@ -329,6 +329,7 @@ absl::Status DDPCommand::run(llvm::StringRef commandLine) {
                        {"command", commandLine},
                        {"device", describeDevice(device, numThreads)},
                        {"seed", seed.getValue()}};
+  markIfIncomplete(context, status);
   if (absl::Status written = output.write(makeDDPReport(rows, std::move(context), memoryTables)); !written.ok())
     return written;
   if (absl::Status written = writeTraceOf(traced, last); !written.ok())

@@ -345,8 +345,7 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
 
   json::Object context{
       {"benchmark", "model"}, {"command", commandLine}, {"device", std::move(described)}, {"seed", seed.getValue()}};
-  if (absl::IsCancelled(status))
-    context["incomplete"] = true;
+  markIfIncomplete(context, status);
   Report report = makeModelReport(rows, context, perStep, profile.getLayout(), memoryTables);
   if (absl::Status written = output.write(published.addTo(std::move(report))); !written.ok())
     return written;

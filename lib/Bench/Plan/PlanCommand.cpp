@@ -284,6 +284,7 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
   json::Object context{{"benchmark", "plan"},
                        {"command", commandLine},
                        {"target", device.kind == runtime::DeviceKind::kCuda ? "cuda" : "cpu"}};
+  markIfIncomplete(context, status);
   absl::Status written;
   if (rows.size() == 1 && rows.front().status.ok()) {
     json::Object described = context;

@@ -97,6 +97,11 @@ absl::Status bench::waitForInput(int file, int milliseconds) {
   return status;
 }
 
+void bench::markIfIncomplete(llvm::json::Object &document, const absl::Status &end) {
+  if (!end.ok())
+    document["incomplete"] = true;
+}
+
 absl::Status bench::describeEarlyEnd(const absl::Status &reason, size_t complete, size_t all, llvm::StringRef rest) {
   return absl::Status(reason.code(),
                       absl::StrCat(reason.message(), "; ", all - complete, " of ", all, " ", rest.str()));

@@ -72,7 +72,8 @@ private:
   /// Starts processes, and reads the results of rank 0. If a signal ends the processes, returns CANCELLED and adds the
   /// complete rows.
   absl::Status measureOnProcesses(Backend backend, int number, std::vector<AllReduceRow> &rows) const;
-  absl::Status write(llvm::StringRef commandLine, llvm::ArrayRef<AllReduceRow> rows) const;
+  /// Writes the rows. `end` is what ended their measurement.
+  absl::Status write(llvm::StringRef commandLine, llvm::ArrayRef<AllReduceRow> rows, const absl::Status &end) const;
 
   std::string program;
   llvm::cl::SubCommand subcommand;

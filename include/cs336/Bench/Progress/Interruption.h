@@ -9,6 +9,7 @@
 #define CS336_BENCH_PROGRESS_INTERRUPTION_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
 
 #include "absl/status/status.h"
 
@@ -37,6 +38,9 @@ absl::Status waitForInput(int file, int milliseconds = -1);
 /// Returns the reason why a sweep ended early, and the number of omitted items among all, followed by `rest`: "cells
 /// are left out".
 absl::Status describeEarlyEnd(const absl::Status &reason, size_t complete, size_t all, llvm::StringRef rest);
+
+/// Sets the member `incomplete` of a document of results if an interruption or an error ended its sweep.
+void markIfIncomplete(llvm::json::Object &document, const absl::Status &end);
 
 } // namespace cs336::bench
 
