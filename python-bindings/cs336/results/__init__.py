@@ -10,7 +10,8 @@ and MLflow are not installed with the package: `pip install pandas matplotlib ml
 
 from cs336.results._load import load
 from cs336.results._mlflow import log_to_mlflow
+from cs336.results._overlap import plot_overlap
 from cs336.results._plot import plot
 from cs336.results._timeline import plot_timelines
 
-__all__ = ["load", "log_to_mlflow", "plot", "plot_timelines"]
+__all__ = ["load", "log_to_mlflow", "plot", "plot_overlap", "plot_timelines"]

@@ -1,7 +1,8 @@
-"""Plots results of `cs336-bench --format json` and memory over time, or logs results to MLflow.
+"""Plots results of `cs336-bench --format json`, memory over time and traces of ranks, or logs results to MLflow.
 
 python3 -m cs336.results plot results.json --output DIR
 python3 -m cs336.results timeline timeline.json --output DIR/NAME
+python3 -m cs336.results overlap trace.json --output DIR/NAME
 python3 -m cs336.results mlflow results.json --experiment NAME --tracking-uri URI
 """
 
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from cs336._files import read_file, write_file
 from cs336.results import load, log_to_mlflow, plot
+from cs336.results._overlap import plot_overlap
 from cs336.results._packages import need
 from cs336.results._timeline import is_timeline, plot_timelines
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("png", "svg")
 STUDIES = "studies.json"
+# Inputs of the commands that do not read documents.
+INPUTS = {"timeline": "JSON of --timeline", "overlap": "JSON of --trace"}
 # The end of the names of timelines in the folder of a series of studies.
 TIMELINE = "-timeline.json"
 
@@ -74,6 +78,17 @@ def _write(figure: Figure, path: Path) -> None:
     print(path)
 
 
+def _write_picture(figure: Figure, path: Path) -> None:
+    """Write PATH.png and PATH.svg. Creates the folder."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(f"--output: cannot create '{path.parent}': {error.strerror}: pass another path") from error
+    for suffix in FORMATS:
+        # Not with_suffix: a name such as h200-2.7b has a dot of its own.
+        _write(figure, path.with_name(f"{path.name}.{suffix}"))
+
+
 def _plot_files(args: argparse.Namespace) -> None:
     """Write DIR/FILE-BENCHMARK.png and .svg for each document, and print their names; DIR/FILE.png for timelines."""
     timelines = _list_timelines(args.files)
@@ -110,14 +125,12 @@ def _plot_files(args: argparse.Namespace) -> None:
 
 def _draw_timelines(args: argparse.Namespace) -> None:
     """Write DIR/NAME.png and .svg with all timelines."""
-    figure = plot_timelines(args.files, arena=args.arena)
-    try:
-        args.output.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OSError(f"--output: cannot create '{args.output.parent}': {error.strerror}: pass another path") from error
-    for suffix in FORMATS:
-        # Not with_suffix: a name such as h200-2.7b has a dot of its own.
-        _write(figure, args.output.with_name(f"{args.output.name}.{suffix}"))
+    _write_picture(plot_timelines(args.files, arena=args.arena), args.output)
+
+
+def _draw_overlap(args: argparse.Namespace) -> None:
+    """Write DIR/NAME.png and .svg with all traces."""
+    _write_picture(plot_overlap(args.files, step=args.step), args.output)
 
 
 def _log_files(args: argparse.Namespace) -> None:
@@ -139,6 +152,7 @@ def main(arguments: list[str] | None = None) -> int:
     for name, function, text in (
         ("plot", _plot_files, "draws each document as PNG and SVG"),
         ("timeline", _draw_timelines, "draws memory over time, all files in one picture, as PNG and SVG"),
+        ("overlap", _draw_overlap, "draws communication beside compute, all traces in one picture, as PNG and SVG"),
         ("mlflow", _log_files, "logs each document to MLflow"),
     ):
         command = commands.add_parser(name, help=text, description=text.capitalize())
@@ -147,7 +161,7 @@ def main(arguments: list[str] | None = None) -> int:
             type=Path,
             nargs="+",
             metavar="FILE",
-            help="JSON of --timeline" if name == "timeline" else "JSON of cs336-bench, or a folder of 'study all'",
+            help=INPUTS.get(name, "JSON of cs336-bench, or a folder of 'study all'"),
         )
         command.set_defaults(function=function)
         if name == "plot":
@@ -157,11 +171,14 @@ def main(arguments: list[str] | None = None) -> int:
             command.add_argument(
                 "--by", metavar="COLUMN", nargs="+", help="settings that distinguish lines (default: all that differ)"
             )
-        elif name == "timeline":
+        elif name in INPUTS:
             command.add_argument("--output", type=Path, required=True, metavar="DIR/NAME", help="without a suffix")
-            command.add_argument(
-                "--arena", action="store_true", help="leave out variables and inputs, which are live all the time"
-            )
+            if name == "timeline":
+                command.add_argument(
+                    "--arena", action="store_true", help="leave out variables and inputs, which are live all the time"
+                )
+            else:
+                command.add_argument("--step", type=int, metavar="N", help="number of the step (default: the last one)")
         else:
             command.add_argument(
                 "--experiment", default="cs336", metavar="NAME", help="name of the experiment (default: cs336)"
