@@ -63,7 +63,7 @@
 
 // GRADIENT: sm_90a: 13 kernels
 
-// GRADIENT-SCORES: sm_90a: 19 kernels
+// GRADIENT-SCORES: sm_90a: 24 kernels
 // TWO-PASSES: sm_90a: 17 kernels
 // ONE-PASS: sm_90a: 25 kernels
 // HIDDEN: sm_90a: 22 kernels
