@@ -21,7 +21,7 @@ static constexpr StringRef kByteOrderMark = "\xEF\xBB\xBF";
 static constexpr StringRef kSpace = " \t\r\n";
 
 /// The parser recurses, so deeper text must not reach it.
-static constexpr size_t kMaxNesting = 16;
+static constexpr size_t kMaxJSONLevels = 16;
 
 /// Removes a string literal with its quotes from the front of `text`, or all of the text if the literal does not end.
 static StringRef takeString(StringRef &text) {
@@ -47,7 +47,7 @@ static StringRef takeDigits(StringRef &text) {
 }
 
 /// Returns whether `text` is a number by the grammar of RFC 8259.
-static bool isNumber(StringRef text) {
+static bool isJSONNumber(StringRef text) {
   text.consume_front("-");
   StringRef integer = takeDigits(text);
   if (integer.empty() || (integer.size() > 1 && integer.front() == '0'))
@@ -71,8 +71,8 @@ public:
 
 private:
   Error open(bool isObject) {
-    if (levels.size() == kMaxNesting)
-      return createStringError(llvm::formatv("nested deeper than {0} levels", kMaxNesting));
+    if (levels.size() == kMaxJSONLevels)
+      return createStringError(llvm::formatv("nested deeper than {0} levels", kMaxJSONLevels));
     levels.push_back({isObject, {}});
     return Error::success();
   }
@@ -111,7 +111,7 @@ Error Scanner::run(StringRef text) {
       continue;
     }
     if (c == '-' || c == '+' || c == '.' || llvm::isDigit(c)) {
-      if (StringRef number = takeNumber(text); !isNumber(number))
+      if (StringRef number = takeNumber(text); !isJSONNumber(number))
         return createStringError(llvm::formatv("malformed JSON: '{0}' is not a number", number));
       continue;
     }

@@ -27,13 +27,6 @@
 
 namespace cs336::runtime {
 
-namespace {
-
-constexpr absl::string_view kPrepareEntry = "prepare";
-
-/// A byte that makes NaN of every float type.
-constexpr uint8_t kPoison = 0xFF;
-
 /// Bytes that a session allocates.
 struct MemoryDemand {
   format::ReservedMemory reserved;
@@ -43,6 +36,13 @@ struct MemoryDemand {
 
   int64_t total() const { return AddBytes(reserved.total(), workspace); }
 };
+
+namespace {
+
+constexpr absl::string_view kPrepareEntry = "prepare";
+
+/// A byte that makes NaN of every float type.
+constexpr uint8_t kPoison = 0xFF;
 
 MemoryDemand DemandOf(const Executable &executable) {
   MemoryDemand demand;

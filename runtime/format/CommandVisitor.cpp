@@ -77,7 +77,7 @@ absl::InlinedVector<uint32_t, 4> WrittenBuffers(const format::CommandT &command)
                                  });
 }
 
-std::optional<uint32_t> Workspace(const format::CommandT &command) {
+std::optional<uint32_t> FindWorkspace(const format::CommandT &command) {
   using Index = std::optional<uint32_t>;
   return VisitBody(command.body, Overloaded{
                                      [](const format::LaunchT &launch) -> Index { return launch.workspace; },

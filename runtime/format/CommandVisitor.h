@@ -69,7 +69,7 @@ absl::InlinedVector<uint32_t, 4> ReadBuffers(const format::CommandT &command);
 absl::InlinedVector<uint32_t, 4> WrittenBuffers(const format::CommandT &command);
 
 /// Returns the buffer that is the command's workspace, if there is one.
-std::optional<uint32_t> Workspace(const format::CommandT &command);
+std::optional<uint32_t> FindWorkspace(const format::CommandT &command);
 
 } // namespace cs336::runtime
 

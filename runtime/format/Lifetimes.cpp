@@ -37,7 +37,7 @@ std::vector<Lifetime> Lifetimes(const EntryT &entry) {
       use(index);
     for (uint32_t index : runtime::WrittenBuffers(command))
       use(index);
-    if (std::optional<uint32_t> workspace = runtime::Workspace(command))
+    if (std::optional<uint32_t> workspace = runtime::FindWorkspace(command))
       use(*workspace).is_workspace = true;
   }
   for (const auto &output : entry.outputs) {

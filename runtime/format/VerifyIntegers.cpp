@@ -127,7 +127,7 @@ public:
                                       return absl::OkStatus();
                                     },
                                 }));
-    if (std::optional<uint32_t> workspace = Workspace(command))
+    if (std::optional<uint32_t> workspace = FindWorkspace(command))
       Write(*workspace, AnyInteger());
     return absl::OkStatus();
   }

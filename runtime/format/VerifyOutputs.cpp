@@ -41,33 +41,33 @@ absl::Status VerifyOutput(const format::EntryT &entry, const format::OutputPortT
 }
 
 /// A range of bytes of the arena.
-struct Range {
-  explicit Range(const format::BufferT &buffer)
+struct BufferRange {
+  explicit BufferRange(const format::BufferT &buffer)
       : begin(buffer.byte_offset), end(buffer.byte_offset + ExtentBytes(Layout(buffer))) {}
 
   int64_t begin, end;
 };
 
 /// The range of an output whose last writer is not known yet.
-struct Place {
-  Range range;
+struct OutputPlace {
+  BufferRange range;
   const std::string *name;
   bool is_written = false;
 };
 
-std::vector<Place> FindPlaces(const format::EntryT &entry) {
-  std::vector<Place> places;
+std::vector<OutputPlace> FindPlaces(const format::EntryT &entry) {
+  std::vector<OutputPlace> places;
   for (const auto &output : entry.outputs)
     if (const format::BufferT &buffer = *entry.buffers[output->buffer]; buffer.source == format::BufferSource::arena)
-      places.push_back({Range(buffer), &output->name});
+      places.push_back({BufferRange(buffer), &output->name});
   return places;
 }
 
-absl::Status VerifyWrite(const format::BufferT &buffer, std::vector<Place> &places) {
+absl::Status VerifyWrite(const format::BufferT &buffer, std::vector<OutputPlace> &places) {
   if (buffer.source != format::BufferSource::arena)
     return absl::OkStatus();
-  Range written(buffer);
-  for (Place &place : places) {
+  BufferRange written(buffer);
+  for (OutputPlace &place : places) {
     if (written.begin >= place.range.end || written.end <= place.range.begin)
       continue;
     if (written.begin < place.range.begin || written.end > place.range.end)
@@ -83,18 +83,19 @@ absl::Status VerifyWrite(const format::BufferT &buffer, std::vector<Place> &plac
 absl::Status VerifyOutputs(const format::EntryT &entry) {
   for (const auto &output : entry.outputs)
     CS336_RETURN_IF_ERROR(Annotate(VerifyOutput(entry, *output), StrCat("output '", output->name, "'")));
-  std::vector<Place> places = FindPlaces(entry);
+  std::vector<OutputPlace> places = FindPlaces(entry);
   // Walks from the last command back until every output has a writer.
   for (size_t i = entry.commands.size(); i-- > 0 && !places.empty();) {
     const format::CommandT &command = *entry.commands[i];
     auto written = WrittenBuffers(command);
-    if (std::optional<uint32_t> workspace = Workspace(command))
+    if (std::optional<uint32_t> workspace = FindWorkspace(command))
       written.push_back(*workspace);
     for (uint32_t index : written)
       CS336_RETURN_IF_ERROR(
           Annotate(VerifyWrite(*entry.buffers[index], places), StrCat("command ", i, " '", command.name, "'")));
-    places.erase(std::remove_if(places.begin(), places.end(), [](const Place &place) { return place.is_written; }),
-                 places.end());
+    places.erase(
+        std::remove_if(places.begin(), places.end(), [](const OutputPlace &place) { return place.is_written; }),
+        places.end());
   }
   return absl::OkStatus();
 }

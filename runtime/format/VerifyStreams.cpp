@@ -96,7 +96,7 @@ public:
     for (uint32_t read : ReadBuffers(command))
       CS336_RETURN_IF_ERROR(Access(command, read, /*is_write=*/false));
     auto written = WrittenBuffers(command);
-    if (std::optional<uint32_t> workspace = Workspace(command))
+    if (std::optional<uint32_t> workspace = FindWorkspace(command))
       written.push_back(*workspace);
     for (uint32_t write : written)
       CS336_RETURN_IF_ERROR(Access(command, write, /*is_write=*/true));

@@ -29,7 +29,9 @@ namespace {
 
 constexpr absl::string_view kMagic("\x93NUMPY", 6);
 
-absl::Status Malformed(absl::string_view what) { return absl::DataLossError(absl::StrCat("malformed .npy: ", what)); }
+absl::Status MalformedNpy(absl::string_view what) {
+  return absl::DataLossError(absl::StrCat("malformed .npy: ", what));
+}
 
 /// Parses the header: a Python dict literal with strings, booleans and one
 /// tuple of integers.
@@ -39,28 +41,28 @@ public:
 
   absl::Status Parse() {
     if (!Take("{"))
-      return Malformed("its header is not a dict");
+      return MalformedNpy("its header is not a dict");
     while (!Take("}")) {
       CS336_ASSIGN_OR_RETURN(absl::string_view key, String());
       if (!Take(":"))
-        return Malformed("':' expected in its header");
+        return MalformedNpy("':' expected in its header");
       if (key == "descr") {
         CS336_ASSIGN_OR_RETURN(descr, String());
       } else if (key == "fortran_order") {
         fortran_order = Take("True");
         if (!fortran_order && !Take("False"))
-          return Malformed("'fortran_order' is not a bool");
+          return MalformedNpy("'fortran_order' is not a bool");
       } else if (key == "shape") {
         CS336_RETURN_IF_ERROR(Shape());
         has_shape_ = true;
       } else {
-        return Malformed(absl::StrCat("unknown key '", key, "' in its header"));
+        return MalformedNpy(absl::StrCat("unknown key '", key, "' in its header"));
       }
       if (!Take(",") && Peek() != '}')
-        return Malformed("',' expected in its header");
+        return MalformedNpy("',' expected in its header");
     }
     if (descr.empty() || !has_shape_)
-      return Malformed("its header lacks 'descr' or 'shape'");
+      return MalformedNpy("its header lacks 'descr' or 'shape'");
     return absl::OkStatus();
   }
 
@@ -84,7 +86,7 @@ private:
     char quote = Peek();
     size_t end = quote == '\'' || quote == '"' ? text_.find(quote, 1) : absl::string_view::npos;
     if (end == absl::string_view::npos)
-      return Malformed("its header lacks a string");
+      return MalformedNpy("its header lacks a string");
     absl::string_view value = text_.substr(1, end - 1);
     text_.remove_prefix(end + 1);
     return value;
@@ -92,22 +94,22 @@ private:
 
   absl::Status Shape() {
     if (!Take("("))
-      return Malformed("'shape' is not a tuple");
+      return MalformedNpy("'shape' is not a tuple");
     shape.clear();
     while (!Take(")")) {
       Peek();
       size_t digits = std::min(text_.find_first_not_of("0123456789"), text_.size());
       int64_t size;
       if (!absl::SimpleAtoi(text_.substr(0, digits), &size))
-        return Malformed("'shape' contains something other than sizes");
+        return MalformedNpy("'shape' contains something other than sizes");
       text_.remove_prefix(digits);
       absl::ConsumePrefix(&text_, "L"); // Python 2's long.
       constexpr size_t kMostDims = 64;  // NumPy's own limit.
       if (shape.size() == kMostDims)
-        return Malformed("'shape' has too many dimensions");
+        return MalformedNpy("'shape' has too many dimensions");
       shape.push_back(size);
       if (!Take(",") && Peek() != ')')
-        return Malformed("',' expected in 'shape'");
+        return MalformedNpy("',' expected in 'shape'");
     }
     return absl::OkStatus();
   }
@@ -130,43 +132,43 @@ absl::StatusOr<const StoredElement *> ParseDescr(absl::string_view descr) {
 }
 
 /// The fields of a header, and the offset of the elements after it.
-struct Header {
+struct ParsedNpyHeader {
   std::string descr;
   bool fortran_order;
   Dims shape;
   int64_t end;
 };
 
-absl::StatusOr<Header> ReadHeader(const ByteSource &source) {
+absl::StatusOr<ParsedNpyHeader> ReadNpyHeader(const ByteSource &source) {
   char start[kMagic.size() + 2 + sizeof(uint32_t)]; // Magic, version, size of the header.
   size_t start_bytes = std::min<int64_t>(source.size(), sizeof(start));
   CS336_RETURN_IF_ERROR(source.Read(0, start_bytes, start));
   absl::string_view text(start, start_bytes);
   if (!absl::ConsumePrefix(&text, kMagic))
-    return Malformed("its first bytes are not those of a .npy file");
+    return MalformedNpy("its first bytes are not those of a .npy file");
   if (text.size() < 2)
-    return Malformed("truncated in its header");
+    return MalformedNpy("truncated in its header");
   int major = static_cast<unsigned char>(text[0]);
   if (major < 1 || major > 3)
-    return Malformed(absl::StrCat("format version ", major, " is unknown"));
+    return MalformedNpy(absl::StrCat("format version ", major, " is unknown"));
   text.remove_prefix(2);
   size_t length_bytes = major == 1 ? 2 : 4;
   uint32_t header_bytes = 0;
   if (text.size() < length_bytes)
-    return Malformed("truncated in its header");
+    return MalformedNpy("truncated in its header");
   std::memcpy(&header_bytes, text.data(), length_bytes);
   int64_t begin = start_bytes - text.size() + length_bytes;
   if (source.size() - begin < header_bytes)
-    return Malformed("truncated in its header");
+    return MalformedNpy("truncated in its header");
   constexpr uint32_t kMostHeaderBytes = 1 << 20; // NumPy's own default is 10,000.
   if (header_bytes > kMostHeaderBytes)
-    return Malformed(
+    return MalformedNpy(
         absl::StrCat("its header has ", header_bytes, " bytes, but at most ", kMostHeaderBytes, " are supported"));
   std::string dict(header_bytes, '\0');
   CS336_RETURN_IF_ERROR(source.Read(begin, header_bytes, dict.data()));
   HeaderParser parser(dict);
   CS336_RETURN_IF_ERROR(parser.Parse());
-  return Header{std::string(parser.descr), parser.fortran_order, parser.shape, begin + header_bytes};
+  return ParsedNpyHeader{std::string(parser.descr), parser.fortran_order, parser.shape, begin + header_bytes};
 }
 
 /// Returns a tensor whose elements were read in column-major order.
@@ -180,17 +182,17 @@ absl::StatusOr<Tensor> FromColumnMajor(const Tensor &reversed) {
 } // namespace
 
 absl::StatusOr<Tensor> ReadNpy(const ByteSource &source) {
-  CS336_ASSIGN_OR_RETURN(Header header, ReadHeader(source));
+  CS336_ASSIGN_OR_RETURN(ParsedNpyHeader header, ReadNpyHeader(source));
   CS336_ASSIGN_OR_RETURN(const StoredElement *element, ParseDescr(header.descr));
   absl::optional<int64_t> size = StoredBytes(*element, header.shape);
   if (!size)
-    return Malformed("the size of its shape overflows");
+    return MalformedNpy("the size of its shape overflows");
   int64_t follow = source.size() - header.end;
   if (*size > follow)
-    return Malformed(absl::StrCat("truncated: its shape (", absl::StrJoin(header.shape, ", "), ") takes ", *size,
-                                  " bytes, but ", follow, " follow"));
+    return MalformedNpy(absl::StrCat("truncated: its shape (", absl::StrJoin(header.shape, ", "), ") takes ", *size,
+                                     " bytes, but ", follow, " follow"));
   if (*size < follow)
-    return Malformed(absl::StrCat(follow - *size, " bytes follow its last element"));
+    return MalformedNpy(absl::StrCat(follow - *size, " bytes follow its last element"));
   if (!header.fortran_order)
     return ReadElements(*element, header.shape, source, header.end);
   Dims reversed(header.shape.rbegin(), header.shape.rend());
@@ -201,7 +203,7 @@ absl::StatusOr<Tensor> ReadNpy(const ByteSource &source) {
 absl::StatusOr<Tensor> ParseNpy(absl::Span<const uint8_t> bytes) { return ReadNpy(MemorySource(bytes)); }
 
 bool HoldsText(const ByteSource &npy) {
-  absl::StatusOr<Header> header = ReadHeader(npy);
+  absl::StatusOr<ParsedNpyHeader> header = ReadNpyHeader(npy);
   return header.ok() && header->descr.size() > 1 && (header->descr[1] == 'U' || header->descr[1] == 'S');
 }
 

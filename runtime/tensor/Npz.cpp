@@ -27,13 +27,15 @@ namespace cs336::runtime {
 
 namespace {
 
-absl::Status Malformed(absl::string_view what) { return absl::DataLossError(absl::StrCat("malformed .npz: ", what)); }
+absl::Status MalformedNpz(absl::string_view what) {
+  return absl::DataLossError(absl::StrCat("malformed .npz: ", what));
+}
 
 /// Returns the status of a failed libzip call on an archive that is read.
 absl::Status ReadError(zip_error_t *error) {
   if (zip_error_code_zip(error) == ZIP_ER_MEMORY)
     return absl::ResourceExhaustedError("there is not enough host memory to read the .npz file");
-  return Malformed(zip_error_strerror(error));
+  return MalformedNpz(zip_error_strerror(error));
 }
 
 /// Returns the status of a failed libzip call on an archive that is written.
@@ -77,12 +79,12 @@ absl::StatusOr<Storage> ReadMember(zip_t *archive, uint64_t index, const zip_sta
   constexpr uint64_t kMostExpansion = 1032;
   uint64_t most = info.comp_method == ZIP_CM_STORE ? info.comp_size : info.comp_size * kMostExpansion;
   if (info.comp_size > UINT64_MAX / kMostExpansion || info.size > most)
-    return Malformed("its size is more than its data can hold");
+    return MalformedNpz("its size is more than its data can hold");
   std::unique_ptr<zip_file_t, int (*)(zip_file_t *)> file(zip_fopen_index(archive, index, 0), zip_fclose);
   if (!file)
     return ReadError(zip_get_error(archive));
   if (info.size > static_cast<uint64_t>(INT64_MAX))
-    return Malformed("its size is too large for a file");
+    return MalformedNpz("its size is too large for a file");
   CS336_ASSIGN_OR_RETURN(Storage bytes, Storage::Allocate(static_cast<int64_t>(info.size)));
   uint64_t done = 0;
   while (done < info.size) {
@@ -90,13 +92,13 @@ absl::StatusOr<Storage> ReadMember(zip_t *archive, uint64_t index, const zip_sta
     if (read < 0)
       return ReadError(zip_file_get_error(file.get()));
     if (read == 0)
-      return Malformed("truncated data");
+      return MalformedNpz("truncated data");
     done += read;
   }
   // libzip compares the checksum when a read reaches the end of the data.
   uint8_t beyond;
   if (zip_fread(file.get(), &beyond, 1) != 0)
-    return Malformed("its data do not match its size or checksum");
+    return MalformedNpz("its data do not match its size or checksum");
   return bytes;
 }
 
@@ -105,14 +107,14 @@ absl::Status ReadTensor(zip_t *archive, uint64_t index, TensorMap &tensors) {
   zip_stat_t info;
   zip_stat_init(&info);
   if (zip_stat_index(archive, index, 0, &info) != 0 || !info.name)
-    return Malformed(zip_strerror(archive));
+    return MalformedNpz(zip_strerror(archive));
   std::string member = absl::StrCat("member '", info.name, "'");
   constexpr zip_uint64_t kNeeded = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
   if ((info.valid & kNeeded) != kNeeded)
-    return Malformed(absl::StrCat(member, " has no size"));
+    return MalformedNpz(absl::StrCat(member, " has no size"));
   absl::string_view name = info.name;
   if (!absl::ConsumeSuffix(&name, ".npy"))
-    return Malformed(absl::StrCat(member, " is not a .npy file"));
+    return MalformedNpz(absl::StrCat(member, " is not a .npy file"));
   absl::StatusOr<Storage> bytes = ReadMember(archive, index, info);
   if (!bytes.ok())
     return Annotate(bytes.status(), member);
@@ -123,7 +125,7 @@ absl::Status ReadTensor(zip_t *archive, uint64_t index, TensorMap &tensors) {
   if (!tensor.ok())
     return Annotate(tensor.status(), member);
   if (!tensors.emplace(std::string(name), *std::move(tensor)).second)
-    return Malformed(absl::StrCat("two members named '", name, "'"));
+    return MalformedNpz(absl::StrCat("two members named '", name, "'"));
   return absl::OkStatus();
 }
 
@@ -196,7 +198,7 @@ absl::StatusOr<Archive> CreateArchive(Sink &sink) {
 
 absl::StatusOr<TensorMap> ParseNpz(absl::Span<const uint8_t> bytes) {
   if (bytes.empty()) // libzip reads it as an archive without members.
-    return Malformed("an empty file");
+    return MalformedNpz("an empty file");
   CS336_ASSIGN_OR_RETURN(Archive archive, OpenArchive([&](zip_error_t *error) {
                            return zip_source_buffer_create(bytes.data(), bytes.size(), 0, error);
                          }));
@@ -205,7 +207,7 @@ absl::StatusOr<TensorMap> ParseNpz(absl::Span<const uint8_t> bytes) {
 
 absl::StatusOr<TensorMap> ReadNpz(const InputFile &file) {
   if (file.size() == 0)
-    return Malformed("an empty file");
+    return MalformedNpz("an empty file");
   FileDescriptor copy(dup(file.descriptor()));
   FILE *stream = copy.is_open() ? fdopen(copy.get(), "rb") : nullptr;
   if (!stream)

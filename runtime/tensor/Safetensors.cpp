@@ -22,14 +22,14 @@ namespace cs336::runtime {
 namespace {
 
 /// The position of a tensor's elements in the file.
-struct Range {
+struct ByteRange {
   int64_t begin;
   int64_t end;
 };
 
 /// Returns the tensor that the header's entry describes; the data start at `begin`.
 absl::StatusOr<Tensor> ReadTensor(const SafetensorsEntry &entry, const ByteSource &source, int64_t begin,
-                                  Range &range) {
+                                  ByteRange &range) {
   CS336_RETURN_IF_ERROR(entry.status);
   const StoredElement *element = FindSafetensorsElement(entry.dtype);
   if (!element)
@@ -50,12 +50,12 @@ absl::StatusOr<Tensor> ReadTensor(const SafetensorsEntry &entry, const ByteSourc
 }
 
 /// A file's header, and the offset of the data.
-struct Header {
+struct FileHeader {
   SafetensorsHeader contents;
   int64_t data_begin;
 };
 
-absl::StatusOr<Header> ReadHeader(const ByteSource &source) {
+absl::StatusOr<FileHeader> ReadFileHeader(const ByteSource &source) {
   uint64_t header_bytes;
   constexpr int64_t kPrefix = sizeof(header_bytes);
   if (source.size() < kPrefix)
@@ -68,20 +68,20 @@ absl::StatusOr<Header> ReadHeader(const ByteSource &source) {
   std::string text(header_bytes, '\0');
   CS336_RETURN_IF_ERROR(source.Read(kPrefix, text.size(), text.data()));
   CS336_ASSIGN_OR_RETURN(SafetensorsHeader contents, ParseSafetensorsHeader(text));
-  return Header{std::move(contents), kPrefix + static_cast<int64_t>(header_bytes)};
+  return FileHeader{std::move(contents), kPrefix + static_cast<int64_t>(header_bytes)};
 }
 
 } // namespace
 
 absl::StatusOr<FileNotes> ReadSafetensorsNotes(const ByteSource &source) {
-  CS336_ASSIGN_OR_RETURN(Header header, ReadHeader(source));
+  CS336_ASSIGN_OR_RETURN(FileHeader header, ReadFileHeader(source));
   return std::move(header.contents.notes);
 }
 
 absl::StatusOr<TensorMap> ReadSafetensors(const ByteSource &source) {
-  CS336_ASSIGN_OR_RETURN(Header header, ReadHeader(source));
+  CS336_ASSIGN_OR_RETURN(FileHeader header, ReadFileHeader(source));
   TensorMap tensors;
-  std::vector<Range> ranges;
+  std::vector<ByteRange> ranges;
   for (const auto &[name, entry] : header.contents.entries) {
     absl::StatusOr<Tensor> tensor = ReadTensor(entry, source, header.data_begin, ranges.emplace_back());
     if (!tensor.ok())
@@ -90,9 +90,9 @@ absl::StatusOr<TensorMap> ReadSafetensors(const ByteSource &source) {
   }
   // The format requires that tensors cover all data exactly once.
   std::sort(ranges.begin(), ranges.end(),
-            [](Range a, Range b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
+            [](ByteRange a, ByteRange b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
   int64_t next = 0;
-  for (Range range : ranges) {
+  for (ByteRange range : ranges) {
     if (range.begin != next)
       return MalformedSafetensors(absl::StrCat("its tensors overlap or leave a gap at "
                                                "byte ",

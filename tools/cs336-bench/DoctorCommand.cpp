@@ -27,7 +27,7 @@ namespace cl = llvm::cl;
 namespace fs = llvm::sys::fs;
 namespace json = llvm::json;
 
-static constexpr llvm::StringLiteral kDescription =
+static constexpr llvm::StringLiteral kDoctorDescription =
     "lists the parts of this machine, and the features for which a part is missing";
 
 /// The interpreter's description of PyTorch, as an answer of PeerProcess.
@@ -56,8 +56,9 @@ struct Finding {
 } // namespace
 
 DoctorCommand::DoctorCommand()
-    : subcommand("doctor", kDescription), peerPython("peer-python", cl::desc("A Python to look for PyTorch in"),
-                                                     cl::value_desc("program"), cl::cat(category), cl::sub(subcommand)),
+    : subcommand("doctor", kDoctorDescription),
+      peerPython("peer-python", cl::desc("A Python to look for PyTorch in"), cl::value_desc("program"),
+                 cl::cat(category), cl::sub(subcommand)),
       output(category, subcommand) {}
 
 void DoctorCommand::hideOtherOptions() { hideOtherFlags({&category}, subcommand); }

@@ -32,14 +32,14 @@
 using namespace cs336::bench;
 namespace cl = llvm::cl;
 
-static constexpr llvm::StringLiteral kDescription = "runs the measurements of a published study";
+static constexpr llvm::StringLiteral kStudyDescription = "runs the measurements of a published study";
 
 StudyCommand::StudyCommand(std::string program, llvm::ArrayRef<Command *> commands)
     : program(std::move(program)), commands(commands.begin(), commands.end()),
       names(llvm::join(llvm::map_range(getStudies(), [](const Study &study) { return study.name; }), "|") + "|all"),
       commandNames(llvm::join(
           llvm::map_range(commands, [](Command *command) { return command->getSubCommand().getName(); }), "|")),
-      subcommand("study", kDescription),
+      subcommand("study", kStudyDescription),
       list("list", cl::desc("List the studies and their commands"), cl::cat(category), cl::sub(subcommand)),
       full("full", cl::desc("Measure on the CPU, too, what a study measures on a GPU; may follow the study's name"),
            cl::cat(category), cl::sub(subcommand)),

@@ -14,8 +14,8 @@ namespace cs336 {
 
 /// Makes the options of a pass's remarks. Their category is the pass's flag, so `--remarks-filter=<flag>` selects them:
 ///
-///     static constexpr RemarkOptions remarkOptions("cs336-fuse-softmax");
-///     remark::passed(op->getLoc(), remarkOptions("Fused")) << …
+///     static constexpr RemarkOptions fuseSoftmaxRemarks("cs336-fuse-softmax");
+///     remark::passed(op->getLoc(), fuseSoftmaxRemarks("Fused")) << …
 class RemarkOptions {
 public:
   explicit constexpr RemarkOptions(llvm::StringLiteral pass) : pass(pass) {}

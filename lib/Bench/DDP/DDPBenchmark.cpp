@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/Bench/Progress/Interruption.h"
+#include "cs336/Bench/Timing/Stopwatch.h"
 #include "cs336/Driver/Compile/Autotuner.h"
 #include "cs336/Driver/Compile/MemoryBudget.h"
 #include "cs336/Driver/Run/RankTraceFile.h"
@@ -21,15 +22,11 @@
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 using namespace mlir;
 using namespace cs336;
 using namespace cs336::bench;
-using Clock = std::chrono::steady_clock;
-
-static double getSeconds(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
 
 /// Returns the longest time of each step.
 static std::vector<double> getSlowest(llvm::ArrayRef<RankResult> results, std::vector<double> RankResult::*times) {
@@ -95,7 +92,7 @@ absl::StatusOr<std::unique_ptr<DDPBenchmark>> DDPBenchmark::create(DDPOptions op
 
 absl::Status DDPBenchmark::compile(const ModelDescription &description, const CompileOptions &compile,
                                    llvm::function_ref<void(llvm::StringRef)> warn, DDPMeasurement &measurement) {
-  Clock::time_point start = Clock::now();
+  Stopwatch stopwatch;
   FailureOr<std::vector<uint8_t>> bytes = failure();
   absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
     // Workspaces of tuned schedules count towards the budget.
@@ -109,7 +106,7 @@ absl::Status DDPBenchmark::compile(const ModelDescription &description, const Co
   });
   if (!status.ok())
     return status;
-  measurement.compileSeconds = getSeconds(start);
+  measurement.compileSeconds = stopwatch.getSeconds();
   absl::StatusOr<std::shared_ptr<const runtime::Executable>> executable = runtime::Executable::FromBytes(*bytes);
   if (!executable.ok())
     return executable.status();

@@ -8,6 +8,7 @@
 #include "cs336/Bench/DDP/RankRun.h"
 
 #include "cs336/Bench/Model/ModelProfile.h"
+#include "cs336/Bench/Timing/Stopwatch.h"
 #include "cs336/Driver/Run/InputTensors.h"
 #include "cs336/Driver/Run/RankTraceFile.h"
 #include "cs336/runtime/Communicator.h"
@@ -17,14 +18,10 @@
 
 #include "absl/strings/str_cat.h"
 
-#include <chrono>
 #include <memory>
 
 using namespace cs336;
 using namespace cs336::bench;
-using Clock = std::chrono::steady_clock;
-
-static double getSeconds(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
 
 namespace {
 /// One rank, from the group to its result.
@@ -64,12 +61,12 @@ absl::Status RankRun::join() {
   options.exchange = job.exchange;
   if (!place)
     return absl::OkStatus();
-  Clock::time_point start = Clock::now();
+  Stopwatch stopwatch;
   absl::StatusOr<std::unique_ptr<runtime::Communicator>> joined =
       runtime::JoinTcpGroup(*place, absl::Seconds(job.timeoutSeconds));
   if (!joined.ok())
     return joined.status();
-  result.joinSeconds = getSeconds(start);
+  result.joinSeconds = stopwatch.getSeconds();
   options.communicator = *std::move(joined);
   return absl::OkStatus();
 }
@@ -93,12 +90,12 @@ absl::Status RankRun::give(const runtime::Session &session, const runtime::Tenso
 
 absl::Status RankRun::measure(const std::shared_ptr<const runtime::Executable> &executable,
                               const runtime::TensorMap &batch) {
-  Clock::time_point start = Clock::now();
+  Stopwatch stopwatch;
   absl::StatusOr<std::unique_ptr<runtime::Session>> created = runtime::Session::Create(executable, options);
   if (!created.ok())
     return created.status();
   runtime::Session &session = **created;
-  result.loadSeconds = getSeconds(start);
+  result.loadSeconds = stopwatch.getSeconds();
   if (absl::Status status = session.InitializeVariables(static_cast<uint64_t>(job.seed)); !status.ok())
     return status;
   if (job.give)

@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/Bench/Timing/StepTimer.h"
+#include "cs336/Bench/Timing/Stopwatch.h"
 #include "cs336/Driver/Compile/Autotuner.h"
 #include "cs336/Driver/Compile/MemoryBudget.h"
 #include "cs336/Driver/Run/InputTensors.h"
@@ -17,16 +18,12 @@
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 
 using namespace mlir;
 using namespace cs336;
 using namespace cs336::bench;
-using Clock = std::chrono::steady_clock;
-
-static double getSeconds(Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); }
 
 /// Sets `recomputedShare` to the option selective-checkpoint, as given or as the memory budget chose it. Returns
 /// RESOURCE_EXHAUSTED if nothing meets the budget.
@@ -94,12 +91,12 @@ static absl::Status runSteps(std::shared_ptr<const runtime::Executable> executab
                              const MeasureOptions &options, SessionRun &run,
                              llvm::function_ref<void(llvm::StringRef, double)> report) {
   report("loading", 0);
-  Clock::time_point loadStart = Clock::now();
+  Stopwatch loading;
   absl::StatusOr<std::unique_ptr<runtime::Session>> session =
       runtime::Session::Create(std::move(executable), std::move(device));
   if (!session.ok())
     return session.status();
-  run.loadSeconds = getSeconds(loadStart);
+  run.loadSeconds = loading.getSeconds();
   run.memoryBytes = (*session)->allocated_bytes();
   report("initial values", 0);
   if (absl::Status status = options.parameters->initialize(**session, description); !status.ok())
@@ -180,7 +177,7 @@ absl::StatusOr<std::vector<Measurement>>
 cs336::bench::measureModel(const ModelDescription &description, const MeasureOptions &options,
                            llvm::function_ref<void(llvm::StringRef, double)> report,
                            llvm::function_ref<void(llvm::StringRef)> warn) {
-  Clock::time_point start = Clock::now();
+  Stopwatch stopwatch;
   runtime::DeviceStart device(getSessionOptions(options));
   double recomputedShare = 0;
   absl::StatusOr<std::shared_ptr<const runtime::Executable>> executable =
@@ -195,7 +192,7 @@ cs336::bench::measureModel(const ModelDescription &description, const MeasureOpt
   }
   if (!executable.ok())
     return executable.status();
-  double compileSeconds = getSeconds(start);
+  double compileSeconds = stopwatch.getSeconds();
 
   absl::StatusOr<runtime::TensorMap> batch = makeBatch(description.transformer, options.seed);
   if (!batch.ok())

@@ -23,7 +23,7 @@ using namespace cs336::bench;
 namespace cl = llvm::cl;
 namespace json = llvm::json;
 
-static constexpr llvm::StringLiteral kDescription = "adds a small number many times, in several types";
+static constexpr llvm::StringLiteral kAccumulateDescription = "adds a small number many times, in several types";
 
 namespace {
 /// A sum, in the order of the program's outputs.
@@ -40,7 +40,7 @@ static constexpr Sum kSums[] = {{"wide", "float32", "float32", "s += x"},
                                 {"cast", "float32", "float16", "s += x.float(), widened each time"}};
 
 AccumulateCommand::AccumulateCommand()
-    : subcommand("accumulate", kDescription),
+    : subcommand("accumulate", kAccumulateDescription),
       value("value", cl::desc("Addend (default: 0.01)"), cl::value_desc("number"), cl::init(0.01), cl::cat(category),
             cl::sub(subcommand)),
       count("count", cl::desc("Number of additions (default 1000)"), cl::value_desc("number"), cl::init(1000),

@@ -27,7 +27,7 @@ using namespace cs336::bench;
 namespace cl = llvm::cl;
 namespace json = llvm::json;
 
-static constexpr llvm::StringLiteral kDescription = "prints the type of every value under mixed precision";
+static constexpr llvm::StringLiteral kDtypesDescription = "prints the type of every value under mixed precision";
 
 // Written by CMake: examples/toy_model.mlir as a string literal.
 static constexpr llvm::StringLiteral kToyModel =
@@ -112,7 +112,7 @@ static std::vector<Column<ValueRow>> getColumns(ArrayRef<ComputeType> types) {
 }
 
 DtypesCommand::DtypesCommand()
-    : subcommand("dtypes", kDescription),
+    : subcommand("dtypes", kDtypesDescription),
       program(cl::Positional, cl::desc("[program.mlir]"), cl::cat(category), cl::sub(subcommand)),
       dtypes("dtype", cl::desc("Types to compare (default fp32,fp16,bf16)"), getComputeTypeValues(), cl::CommaSeparated,
              cl::cat(category), cl::sub(subcommand)),

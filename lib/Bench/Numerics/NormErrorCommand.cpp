@@ -28,7 +28,7 @@ using namespace cs336::bench;
 namespace cl = llvm::cl;
 namespace json = llvm::json;
 
-static constexpr llvm::StringLiteral kDescription = "prints the errors of layer norm in each type";
+static constexpr llvm::StringLiteral kNormErrorDescription = "prints the errors of layer norm in each type";
 
 namespace {
 /// One way to compute the norm: the type that x is rounded to, and the type of the arithmetic.
@@ -40,7 +40,7 @@ struct Way {
 static constexpr Way kWays[] = {{"f32", "f32"}, {"f16", "f16"}, {"f16", "f32"}, {"bf16", "bf16"}, {"bf16", "f32"}};
 
 NormErrorCommand::NormErrorCommand()
-    : subcommand("norm-error", kDescription),
+    : subcommand("norm-error", kNormErrorDescription),
       rows("rows", cl::desc("Rows that are normalized (default 64)"), cl::value_desc("number"), cl::init(64),
            cl::cat(category), cl::sub(subcommand)),
       width("width", cl::desc("Elements of a row (default 1024)"), cl::value_desc("number"), cl::init(1024),

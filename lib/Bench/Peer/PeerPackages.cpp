@@ -18,7 +18,7 @@ using namespace cs336::bench;
 namespace json = llvm::json;
 
 // Written by CMake: benchmarks/peers/import_packages.py as a string literal.
-static constexpr llvm::StringLiteral kScript =
+static constexpr llvm::StringLiteral kPackagesScript =
 #include "ImportPackages.inc"
     ;
 static constexpr llvm::StringLiteral kAdvice = ", or name another Python with --peer-python";
@@ -47,7 +47,7 @@ absl::Status cs336::bench::checkPackages(const std::string &python, llvm::ArrayR
   // Searches PATH as a shell does, so that messages contain the path of the file.
   llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(python);
   std::string path = found ? *found : python;
-  auto process = PeerProcess::start({path, "-c", kScript.str()});
+  auto process = PeerProcess::start({path, "-c", kPackagesScript.str()});
   if (!process.ok())
     return process.status();
   json::Array names;

@@ -10,8 +10,8 @@
 using namespace cs336::bench;
 
 // Written by CMake: benchmarks/peers/run_ranks.py as a string literal.
-static constexpr llvm::StringLiteral kScript =
+static constexpr llvm::StringLiteral kRanksScript =
 #include "RunRanks.inc"
     ;
 
-PeerScript cs336::bench::getRanksScript() { return {"run_ranks.py", kScript}; }
+PeerScript cs336::bench::getRanksScript() { return {"run_ranks.py", kRanksScript}; }

@@ -11,7 +11,7 @@
 using namespace cs336::bench;
 
 /// Returns the text, quoted if necessary (RFC 4180).
-static std::string quote(llvm::StringRef text) {
+static std::string quoteField(llvm::StringRef text) {
   if (text.find_first_of(",\"\r\n") == llvm::StringRef::npos)
     return text.str();
   std::string quoted = "\"";
@@ -35,7 +35,7 @@ class CSVWriter : public ReportWriter {
       if (head.show != Show::Data)
         columns.push_back(column);
     auto writeRow = [&](llvm::function_ref<llvm::StringRef(size_t)> getText) {
-      llvm::interleave(columns, stream, [&](size_t column) { stream << quote(getText(column)); }, ",");
+      llvm::interleave(columns, stream, [&](size_t column) { stream << quoteField(getText(column)); }, ",");
       stream << "\n";
     };
     writeRow([&](size_t column) -> llvm::StringRef { return table.getHeads()[column].key; });

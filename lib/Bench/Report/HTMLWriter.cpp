@@ -10,7 +10,7 @@
 
 using namespace cs336::bench;
 
-static std::string escape(llvm::StringRef text) {
+static std::string escapeHTML(llvm::StringRef text) {
   std::string escaped;
   llvm::raw_string_ostream stream(escaped);
   llvm::printHTMLEscaped(text, stream);
@@ -23,35 +23,35 @@ class HTMLWriter : public PageWriter {
   bool hasCaptions() const override { return true; }
 
   void writeHeading(llvm::StringRef text, int level, llvm::raw_ostream &stream) const override {
-    stream << "<h" << level << ">" << escape(text) << "</h" << level << ">\n";
+    stream << "<h" << level << ">" << escapeHTML(text) << "</h" << level << ">\n";
   }
 
   void writePicture(llvm::StringRef path, llvm::StringRef title, llvm::raw_ostream &stream) const override {
-    stream << "<p><img src=\"" << escape(path) << "\" alt=\"" << escape(title) << "\"></p>\n";
+    stream << "<p><img src=\"" << escapeHTML(path) << "\" alt=\"" << escapeHTML(title) << "\"></p>\n";
   }
 
   void writeText(llvm::StringRef text, llvm::raw_ostream &stream) const override {
     llvm::SmallVector<llvm::StringRef> lines;
     text.split(lines, '\n');
     for (llvm::StringRef line : lines)
-      stream << "<p>" << escape(line.ltrim()) << "</p>\n";
+      stream << "<p>" << escapeHTML(line.ltrim()) << "</p>\n";
   }
 
   void writeListing(const Listing &listing, llvm::raw_ostream &stream) const override {
-    stream << "<pre><code class=\"language-" << escape(listing.language) << "\">"
-           << escape(llvm::StringRef(listing.text).rtrim('\n')) << "</code></pre>\n";
+    stream << "<pre><code class=\"language-" << escapeHTML(listing.language) << "\">"
+           << escapeHTML(llvm::StringRef(listing.text).rtrim('\n')) << "</code></pre>\n";
   }
 
   void writeBlock(const Table &table, const Layout::Block &block, llvm::StringRef caption,
                   llvm::raw_ostream &stream) const override {
     stream << "<table>\n";
     if (!caption.empty())
-      stream << "  <caption>" << escape(caption) << "</caption>\n";
+      stream << "  <caption>" << escapeHTML(caption) << "</caption>\n";
     auto writeRow = [&](llvm::StringRef tag, llvm::function_ref<llvm::StringRef(size_t)> getText) {
       stream << "  <tr>";
       for (size_t column : block.columns)
         stream << "<" << tag << (table.isText(column) ? "" : " style=\"text-align: right\"") << ">"
-               << escape(getText(column)) << "</" << tag << ">";
+               << escapeHTML(getText(column)) << "</" << tag << ">";
       stream << "</tr>\n";
     };
     writeRow("th", [&](size_t column) -> llvm::StringRef { return table.getHeads()[column].title; });

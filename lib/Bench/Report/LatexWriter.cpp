@@ -12,7 +12,7 @@ using namespace cs336::bench;
 
 /// Escapes characters that have a meaning in LaTeX. Non-ASCII characters of titles become commands that every engine
 /// and font supports.
-static std::string escape(llvm::StringRef text) {
+static std::string escapeLatex(llvm::StringRef text) {
   static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> kSpelled[] = {{"\\", "\\textbackslash{}"},
                                                                                      {"~", "\\textasciitilde{}"},
                                                                                      {"^", "\\textasciicircum{}"},
@@ -54,20 +54,20 @@ class LatexWriter : public PageWriter {
   bool hasCaptions() const override { return true; }
 
   void writeHeading(llvm::StringRef text, int level, llvm::raw_ostream &stream) const override {
-    stream << (level == 1 ? "\\section{" : "\\subsection{") << escape(text) << "}\n\n";
+    stream << (level == 1 ? "\\section{" : "\\subsection{") << escapeLatex(text) << "}\n\n";
   }
 
   /// Requires the package graphicx.
   void writePicture(llvm::StringRef path, llvm::StringRef title, llvm::raw_ostream &stream) const override {
     stream << "\\begin{figure}\n  \\centering\n  \\includegraphics[width=\\linewidth]{" << path << "}\n  \\caption{"
-           << escape(title) << "}\n\\end{figure}\n";
+           << escapeLatex(title) << "}\n\\end{figure}\n";
   }
 
   void writeText(llvm::StringRef text, llvm::raw_ostream &stream) const override {
     llvm::SmallVector<llvm::StringRef> lines;
     text.split(lines, '\n');
     for (llvm::StringRef line : lines)
-      stream << escape(line.ltrim()) << "\\par\n";
+      stream << escapeLatex(line.ltrim()) << "\\par\n";
   }
 
   void writeListing(const Listing &listing, llvm::raw_ostream &stream) const override {
@@ -78,14 +78,14 @@ class LatexWriter : public PageWriter {
                   llvm::raw_ostream &stream) const override {
     stream << "\\begin{table}\n  \\centering\n";
     if (!caption.empty())
-      stream << "  \\caption{" << escape(caption) << "}\n";
+      stream << "  \\caption{" << escapeLatex(caption) << "}\n";
     stream << "  \\begin{tabular}{";
     for (size_t column : block.columns)
       stream << (table.isText(column) ? "l" : "r");
     stream << "}\n    \\hline\n";
     auto writeRow = [&](llvm::function_ref<llvm::StringRef(size_t)> getText) {
       stream << "    ";
-      llvm::interleave(block.columns, stream, [&](size_t column) { stream << escape(getText(column)); }, " & ");
+      llvm::interleave(block.columns, stream, [&](size_t column) { stream << escapeLatex(getText(column)); }, " & ");
       stream << " \\\\\n";
     };
     writeRow([&](size_t column) -> llvm::StringRef { return table.getHeads()[column].title; });

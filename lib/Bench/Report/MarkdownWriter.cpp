@@ -11,7 +11,7 @@
 using namespace cs336::bench;
 
 /// Escapes the text for one cell, in which a bar would start another cell.
-static std::string escape(llvm::StringRef text) {
+static std::string escapeMarkdown(llvm::StringRef text) {
   std::string escaped;
   for (char c : text)
     escaped += c == '|' ? "\\|" : std::string(1, c == '\n' ? ' ' : c);
@@ -43,12 +43,12 @@ class MarkdownWriter : public PageWriter {
     for (auto [column, width] : llvm::zip_equal(block.columns, widths)) {
       isLeft.push_back(table.isText(column));
       for (const std::vector<Cell> &row : table.getRows())
-        width = std::max(width, getWidth(escape(row[column].text)));
+        width = std::max(width, getWidth(escapeMarkdown(row[column].text)));
     }
     auto writeRow = [&](llvm::function_ref<llvm::StringRef(size_t)> getText) {
       stream << "|";
       for (auto [i, column] : llvm::enumerate(block.columns)) {
-        std::string text = escape(getText(column));
+        std::string text = escapeMarkdown(getText(column));
         size_t padding = widths[i] - getWidth(text);
         stream.indent(1 + (isLeft[i] ? 0 : padding)) << text;
         stream.indent(1 + (isLeft[i] ? padding : 0)) << "|";

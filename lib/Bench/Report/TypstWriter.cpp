@@ -11,7 +11,7 @@
 using namespace cs336::bench;
 
 /// Returns the text as a string literal, in which Typst does not read markup.
-static std::string quote(llvm::StringRef text) {
+static std::string quoteTypst(llvm::StringRef text) {
   std::string quoted = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\')
@@ -30,40 +30,40 @@ class TypstWriter : public PageWriter {
   bool hasCaptions() const override { return true; }
 
   void writeHeading(llvm::StringRef text, int level, llvm::raw_ostream &stream) const override {
-    stream << "#heading(level: " << level << ", " << quote(text) << ")\n\n";
+    stream << "#heading(level: " << level << ", " << quoteTypst(text) << ")\n\n";
   }
 
   void writePicture(llvm::StringRef path, llvm::StringRef title, llvm::raw_ostream &stream) const override {
-    stream << "#figure(\n  caption: " << quote(title) << ",\n  image(" << quote(path) << "),\n)\n";
+    stream << "#figure(\n  caption: " << quoteTypst(title) << ",\n  image(" << quoteTypst(path) << "),\n)\n";
   }
 
   void writeText(llvm::StringRef text, llvm::raw_ostream &stream) const override {
     llvm::SmallVector<llvm::StringRef> lines;
     text.split(lines, '\n');
     for (llvm::StringRef line : lines)
-      stream << "#par(" << quote(line.ltrim()) << ")\n";
+      stream << "#par(" << quoteTypst(line.ltrim()) << ")\n";
   }
 
   void writeListing(const Listing &listing, llvm::raw_ostream &stream) const override {
-    stream << "#raw(block: true, lang: " << quote(listing.language) << ", "
-           << quote(llvm::StringRef(listing.text).rtrim('\n')) << ")\n";
+    stream << "#raw(block: true, lang: " << quoteTypst(listing.language) << ", "
+           << quoteTypst(llvm::StringRef(listing.text).rtrim('\n')) << ")\n";
   }
 
   void writeBlock(const Table &table, const Layout::Block &block, llvm::StringRef caption,
                   llvm::raw_ostream &stream) const override {
     stream << "#figure(\n";
     if (!caption.empty())
-      stream << "  caption: " << quote(caption) << ",\n";
+      stream << "  caption: " << quoteTypst(caption) << ",\n";
     stream << "  table(\n    columns: " << block.columns.size() << ",\n    align: (";
     for (size_t column : block.columns)
       stream << (table.isText(column) ? "left, " : "right, ");
     stream << "),\n    table.header(";
     llvm::interleaveComma(block.columns, stream,
-                          [&](size_t column) { stream << quote(table.getHeads()[column].title); });
+                          [&](size_t column) { stream << quoteTypst(table.getHeads()[column].title); });
     stream << "),\n";
     for (const std::vector<Cell> &row : table.getRows()) {
       stream << "    ";
-      llvm::interleaveComma(block.columns, stream, [&](size_t column) { stream << quote(row[column].text); });
+      llvm::interleaveComma(block.columns, stream, [&](size_t column) { stream << quoteTypst(row[column].text); });
       stream << ",\n";
     }
     stream << "  ),\n)\n";

@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
 
-static constexpr RemarkOptions remarkOptions("convert-cs336-to-exec");
+static constexpr RemarkOptions entryBuilderRemarks("convert-cs336-to-exec");
 
 EntryBuilder::EntryBuilder(func::FuncOp function, KernelTable &kernels, OpBuilder &builder, ConversionCounts &counts)
     : function(function), kernels(kernels), builder(builder), counts(counts), lastUses(function.getBody().front()) {}
@@ -178,7 +178,7 @@ void EntryBuilder::convertView(ViewOpInterface view) {
     placements[result] = {placement.storage, *type};
     return;
   }
-  remark::missed(view.getLoc(), remarkOptions("LayoutCopied"))
+  remark::missed(view.getLoc(), entryBuilderRemarks("LayoutCopied"))
       << remark::add("copied first: strides cannot express this {0}", view->getName().stripDialect().str());
   Value copy = createDenseCopy(builder, view.getLoc(), getBuffer(source));
   // From row-major storage every layout operation is a view.
@@ -204,7 +204,7 @@ void EntryBuilder::launch(Operation *op) {
     buffers.push_back(getBuffer(input));
     operands.push_back(getPlacement(input));
     if (readsContiguousRows(op) && !hasContiguousRows(operands.back().type)) {
-      remark::missed(op->getLoc(), remarkOptions("OperandCopied"))
+      remark::missed(op->getLoc(), entryBuilderRemarks("OperandCopied"))
           << "copied first: the kernel requires contiguous elements along the last axis";
       buffers.back() = createDenseCopy(builder, op->getLoc(), buffers.back());
       operands.back() = {buffers.back(), bufferType(buffers.back())};
@@ -264,7 +264,7 @@ Value EntryBuilder::chooseStorage(Operation *op, Value result, unsigned index, W
       ++counts.inPlace;
       return variable->storage;
     }
-    remark::missed(op->getLoc(), remarkOptions("VariableCopied"))
+    remark::missed(op->getLoc(), entryBuilderRemarks("VariableCopied"))
         << "the new value is copied to its variable at the end: the old value is read here or later";
   }
   if (OutputResult *output = results.findOutput(result)) {

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
 
-static constexpr RemarkOptions remarkOptions("convert-cs336-to-exec");
+static constexpr RemarkOptions matmulLoweringRemarks("convert-cs336-to-exec");
 
 namespace {
 /// A matrix, or a batch of matrices, in storage.
@@ -37,7 +37,7 @@ static void makeAcceptable(Matrix &matrix, OpBuilder &builder, Location loc) {
   MemRefType type = matrix.layout.getType();
   if (GemmOp::acceptsLayout(type))
     return;
-  remark::missed(loc, remarkOptions("OperandCopied"))
+  remark::missed(loc, matmulLoweringRemarks("OperandCopied"))
       << "the matmul's operand is copied: GEMM does not accept its strides";
   matrix = Matrix(createDenseCopy(builder, loc, createView(builder, loc, matrix.buffer, type)));
 }

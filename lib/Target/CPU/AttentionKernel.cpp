@@ -30,7 +30,7 @@ using namespace cs336::cpu;
 static constexpr int64_t kMetPositions = 64;
 
 /// Registers of one row of a panel.
-static constexpr int64_t kRegisters = 2;
+static constexpr int64_t kRowRegisters = 2;
 
 /// The largest size of the panels, which are on the stack of the thread that runs the kernel.
 static constexpr int64_t kMaxPanelBytes = 1 << 20;
@@ -116,7 +116,7 @@ AttentionEmitter::AttentionEmitter(exec::KernelOp kernel, const AttentionSizes &
   Type element = getElementTypeOrSelf(values.front().getType());
   compute = element.isF64() ? FloatType(builder.getF64Type()) : FloatType(builder.getF32Type());
   outputIsRounded = element != compute;
-  lanes = kRegisters * std::max<int64_t>(vectorBits / compute.getWidth(), 1);
+  lanes = kRowRegisters * std::max<int64_t>(vectorBits / compute.getWidth(), 1);
   for (Type type : llvm::concat<const Type>(kernel.getInTypes(), kernel.getOutTypes())) {
     auto memref = cast<MemRefType>(type);
     Storage storage(Storage::Kind::Operand, memref);

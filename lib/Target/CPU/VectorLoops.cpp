@@ -22,7 +22,7 @@ static constexpr int64_t kShortestBits = 128;
 
 /// The number of registers per vector value: operations on different registers are independent, and a sum has one
 /// partial sum per register.
-static constexpr int64_t kRegisters = 4;
+static constexpr int64_t kLoopRegisters = 4;
 
 std::optional<vector::CombiningKind> cs336::cpu::getCombiningKind(Operation *combiner) {
   return linalg::getCombinerOpKind(combiner);
@@ -131,7 +131,7 @@ VectorLoop cs336::cpu::chooseVectorLoop(const KernelPlan &plan, const Phase &pha
   }
 
   int64_t widest = getWidestBits(plan, phase), registerLanes = std::max<int64_t>(vectorBits / widest, 1);
-  int64_t fewest = std::max<int64_t>(kShortestBits / widest, 2), most = registerLanes * kRegisters;
+  int64_t fewest = std::max<int64_t>(kShortestBits / widest, 2), most = registerLanes * kLoopRegisters;
   int64_t lanes = chooseLanes(plan.loopSizes[loop], registerLanes, fewest, most);
   return lanes == 1 ? VectorLoop{1, "it is short"} : VectorLoop{lanes, {}};
 }

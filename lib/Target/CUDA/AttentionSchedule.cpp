@@ -24,7 +24,7 @@ using namespace cs336::cuda;
 namespace {
 
 /// A function of the kernel: the template that it instantiates, and the arguments that it passes on.
-struct Function {
+struct PlannedFunction {
   KernelFunction launch;
   std::string instance, description;
   std::string arguments;
@@ -54,7 +54,7 @@ private:
   const DeviceKernel kernel;
   const AttentionProblem problem;
   const SmallVector<AttentionTiles, 2> tiles;
-  SmallVector<Function> functions;
+  SmallVector<PlannedFunction> functions;
 };
 
 class AttentionSchedule : public KernelSchedule {
@@ -180,7 +180,7 @@ void AttentionKernel::addBackward() {
 }
 
 SmallVector<KernelFunction> AttentionKernel::getFunctions() const {
-  return llvm::map_to_vector(functions, [](const Function &function) { return function.launch; });
+  return llvm::map_to_vector(functions, [](const PlannedFunction &function) { return function.launch; });
 }
 
 int64_t AttentionKernel::getWorkspaceBytes() const {
@@ -214,7 +214,7 @@ void AttentionKernel::collectDeviceSources(DeviceSources &sources) const {
 
 std::string AttentionKernel::describe() const {
   std::string text;
-  for (const Function &function : functions)
+  for (const PlannedFunction &function : functions)
     text += (text.empty() ? "" : "; then ") + function.description;
   return text;
 }

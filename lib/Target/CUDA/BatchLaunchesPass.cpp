@@ -32,7 +32,7 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
 
-static constexpr RemarkOptions remarkOptions("exec-batch-launches");
+static constexpr RemarkOptions batchLaunchesRemarks("exec-batch-launches");
 
 /// The maximum size of a launch's parameters in bytes.
 static constexpr size_t maxParameterBytes = 32764;
@@ -70,7 +70,7 @@ private:
 };
 
 /// Launches that become one launch, at the position of the last.
-struct Batch {
+struct LaunchBatch {
   void add(LaunchOp member, unsigned position) {
     members.push_back(member);
     positions.push_back(position);
@@ -94,9 +94,9 @@ private:
   using MergedKernels = std::map<std::vector<const void *>, KernelOp>;
 
   LogicalResult batchLaunches();
-  FailureOr<SmallVector<Batch>> findBatches(ArrayRef<CommandOpInterface> commands, KernelForms &forms);
-  SmallVector<Batch> splitLateMembers(const Batch &batch, ArrayRef<unsigned> latestCollectives);
-  void merge(const Batch &batch, KernelForms &forms, MergedKernels &merged);
+  FailureOr<SmallVector<LaunchBatch>> findBatches(ArrayRef<CommandOpInterface> commands, KernelForms &forms);
+  SmallVector<LaunchBatch> splitLateMembers(const LaunchBatch &batch, ArrayRef<unsigned> latestCollectives);
+  void merge(const LaunchBatch &batch, KernelForms &forms, MergedKernels &merged);
   KernelOp createKernel(ArrayRef<KernelOp> kernels, ArrayRef<bool> isShared, Location loc);
 
   PassCounter numLaunches{this, "num-launches", "Number of launches that became part of another"};
@@ -146,7 +146,7 @@ FailureOr<const KernelForm *> KernelForms::find(LaunchOp launch) {
 //===----------------------------------------------------------------------===//
 
 /// Returns whether a batch cannot move past the command and the command cannot join a batch.
-static bool conflicts(const Batch &batch, CommandOpInterface command) {
+static bool conflicts(const LaunchBatch &batch, CommandOpInterface command) {
   if (command.getRecordedEvent() || command.getAwaitedEvent())
     return true;
   return llvm::any_of(command.getReads(),
@@ -172,7 +172,8 @@ static int64_t getAccessedBytes(LaunchOp launch) {
 
 /// Splits off the members that depend on the last collectives, if they are a small part of the batch. They need not be
 /// as many as a batch: the others would wait for them.
-SmallVector<Batch> BatchLaunchesPass::splitLateMembers(const Batch &batch, ArrayRef<unsigned> latestCollectives) {
+SmallVector<LaunchBatch> BatchLaunchesPass::splitLateMembers(const LaunchBatch &batch,
+                                                             ArrayRef<unsigned> latestCollectives) {
   std::map<unsigned, int64_t, std::greater<>> bytesByCollective;
   int64_t bytes = 0, lateBytes = 0;
   for (auto [member, position] : llvm::zip_equal(batch.members, batch.positions)) {
@@ -186,31 +187,31 @@ SmallVector<Batch> BatchLaunchesPass::splitLateMembers(const Batch &batch, Array
       break;
     firstLate = collective;
   }
-  Batch early, late;
+  LaunchBatch early, late;
   for (auto [member, position] : llvm::zip_equal(batch.members, batch.positions))
     (latestCollectives[position] < firstLate ? early : late).add(member, position);
   if (late.members.empty() || early.members.size() < minMembers)
     return {batch};
 
   numLate += late.members.size();
-  remark::passed(late.members.front().getLoc(), remarkOptions("LateApart")) << remark::add(
+  remark::passed(late.members.front().getLoc(), batchLaunchesRemarks("LateApart")) << remark::add(
       "{0} launches like this one stay apart from {1} others, which do not wait for the last collectives",
       late.members.size(), early.members.size());
   return {early, late};
 }
 
-FailureOr<SmallVector<Batch>> BatchLaunchesPass::findBatches(ArrayRef<CommandOpInterface> commands,
-                                                             KernelForms &forms) {
+FailureOr<SmallVector<LaunchBatch>> BatchLaunchesPass::findBatches(ArrayRef<CommandOpInterface> commands,
+                                                                   KernelForms &forms) {
   using Key = std::tuple<unsigned, uint64_t, CommandPhase>;
-  std::map<Key, Batch> open;
-  SmallVector<Batch> batches;
+  std::map<Key, LaunchBatch> open;
+  SmallVector<LaunchBatch> batches;
   SmallVector<unsigned> latestCollectives = findLatestCollectives(commands);
-  auto close = [&](Batch &batch) {
+  auto close = [&](LaunchBatch &batch) {
     if (batch.members.size() >= minMembers)
-      for (Batch &part : splitLateMembers(batch, latestCollectives))
+      for (LaunchBatch &part : splitLateMembers(batch, latestCollectives))
         if (part.members.size() > 1)
           batches.push_back(std::move(part));
-    batch = Batch();
+    batch = LaunchBatch();
   };
 
   for (auto [position, each] : llvm::enumerate(commands)) {
@@ -227,7 +228,7 @@ FailureOr<SmallVector<Batch>> BatchLaunchesPass::findBatches(ArrayRef<CommandOpI
       return failure();
     if (!*form)
       continue;
-    Batch &batch = open[{(*form)->number, command.getStream(), command.getPhase()}];
+    LaunchBatch &batch = open[{(*form)->number, command.getStream(), command.getPhase()}];
     size_t bytes =
         (batch.members.size() + 1) * (launch.getInputs().size() + launch.getOutputs().size()) * sizeof(void *);
     // A batch of reductions also has a workspace.
@@ -241,7 +242,9 @@ FailureOr<SmallVector<Batch>> BatchLaunchesPass::findBatches(ArrayRef<CommandOpI
   }
   for (auto &[key, batch] : open)
     close(batch);
-  llvm::sort(batches, [](const Batch &lhs, const Batch &rhs) { return lhs.positions.back() < rhs.positions.back(); });
+  llvm::sort(batches, [](const LaunchBatch &lhs, const LaunchBatch &rhs) {
+    return lhs.positions.back() < rhs.positions.back();
+  });
   return batches;
 }
 
@@ -290,7 +293,7 @@ KernelOp BatchLaunchesPass::createKernel(ArrayRef<KernelOp> kernels, ArrayRef<bo
     for (Value value : kernel.getYieldedValues())
       yielded.push_back(mapping.lookup(value));
   }
-  YieldOp::create(builder, loc, yielded);
+  exec::YieldOp::create(builder, loc, yielded);
 
   KernelOp first = kernels.front();
   auto operations = llvm::make_pointer_range(first.getBody().front().without_terminator());
@@ -299,7 +302,7 @@ KernelOp BatchLaunchesPass::createKernel(ArrayRef<KernelOp> kernels, ArrayRef<bo
   return merged;
 }
 
-void BatchLaunchesPass::merge(const Batch &batch, KernelForms &forms, MergedKernels &merged) {
+void BatchLaunchesPass::merge(const LaunchBatch &batch, KernelForms &forms, MergedKernels &merged) {
   SmallVector<LaunchOp> members(batch.members);
   auto kernels = llvm::map_to_vector(members, [&](LaunchOp member) { return forms.getKernel(member); });
   SmallVector<bool> isShared = (*forms.find(members.front()))->isScalar;
@@ -347,14 +350,14 @@ LogicalResult BatchLaunchesPass::batchLaunches() {
   llvm::SmallSetVector<KernelOp, 8> replaced;
   for (auto entry : module.getOps<EntryOp>()) {
     auto commands = llvm::to_vector(entry.getBody().getOps<CommandOpInterface>());
-    FailureOr<SmallVector<Batch>> batches = findBatches(commands, forms);
+    FailureOr<SmallVector<LaunchBatch>> batches = findBatches(commands, forms);
     if (failed(batches))
       return failure();
     LiveSets liveSets(commands);
-    for (const Batch &batch : *batches) {
+    for (const LaunchBatch &batch : *batches) {
       LaunchOp first = batch.members.front();
       if (!liveSets.tryMoveToLast(batch.positions)) {
-        remark::missed(first.getLoc(), remarkOptions("KeptApart"))
+        remark::missed(first.getLoc(), batchLaunchesRemarks("KeptApart"))
             << remark::add("{0} launches like this one stay apart: as one they would raise the largest live set",
                            batch.members.size());
         continue;

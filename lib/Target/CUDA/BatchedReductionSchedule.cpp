@@ -20,7 +20,7 @@ using namespace cs336::cuda;
 
 namespace {
 
-constexpr int64_t vectorsPerThread = 16;
+constexpr int64_t reducedVectors = 16;
 
 class BatchedReductionKernel : public ReductionKernel {
 public:
@@ -56,7 +56,7 @@ public:
   StringRef getName() const override { return "batched_reduction"; }
 
   std::unique_ptr<ScheduledKernel> schedule(const DeviceKernel &kernel, std::string &whyNot) const override {
-    FailureOr<Batch> batch = Batch::read(kernel, vectorsPerThread, whyNot);
+    FailureOr<Batch> batch = Batch::read(kernel, reducedVectors, whyNot);
     if (failed(batch))
       return nullptr;
     if (!batch->getMember().hasReductions()) {

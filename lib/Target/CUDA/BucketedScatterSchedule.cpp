@@ -29,7 +29,7 @@ namespace {
 /// Up to this number of positions, the search of ScatterSchedule.cpp takes less time than the functions here.
 constexpr int64_t maxSearchedPositions = 1024;
 /// Gradients that a thread loads before it adds the first of them.
-constexpr int64_t loadsAtOnce = 4;
+constexpr int64_t bucketLoads = 4;
 /// Many warps share a long row, because each waits for memory most of the time.
 constexpr int64_t threadsPerLongRow = 1024, warpsPerLongRow = threadsPerLongRow / 32;
 /// As in runtime/kernels/buckets.cuh.
@@ -165,16 +165,16 @@ void BucketedScatterKernel::emitAdd(raw_ostream &os) const {
      << "  static_assert(rows.bytes == " << getWorkspaceBytes() << " && rows.shortSize == " << shortSize << ");\n"
      << "  // Adds the gradient at the positions of the first `count` lanes, in the order of the lanes.\n"
      << "  const auto add = [&](" << getSumType() << " &sum, " << type << " column, unsigned held, unsigned count) {\n"
-     << "    for (unsigned begin = 0; begin < count; begin += " << loadsAtOnce << ") {\n"
-     << "      " << getGradientType() << " x[" << loadsAtOnce << "];\n"
+     << "    for (unsigned begin = 0; begin < count; begin += " << bucketLoads << ") {\n"
+     << "      " << getGradientType() << " x[" << bucketLoads << "];\n"
      << "#pragma unroll\n"
-     << "      for (int load = 0; load < " << loadsAtOnce << "; ++load) {\n"
+     << "      for (int load = 0; load < " << bucketLoads << "; ++load) {\n"
      << "        const unsigned position = __shfl_sync(0xffffffffu, held, begin + load);\n"
      << "        if (begin + load < count && column < " << scatter.columns << ") {\n";
   emitLoad(os, "          ", "x[load]", "position");
   os << "        }\n      }\n"
      << "#pragma unroll\n"
-     << "      for (int load = 0; load < " << loadsAtOnce << "; ++load) {\n"
+     << "      for (int load = 0; load < " << bucketLoads << "; ++load) {\n"
      << "        if (begin + load >= count || column >= " << scatter.columns << ")\n          continue;\n";
   emitAddition(os, "        ", "x[load]");
   os << "      }\n    }\n  };\n";

@@ -22,7 +22,7 @@ using namespace cs336::cuda;
 namespace {
 
 /// Shorter columns are faster with one thread each.
-constexpr int64_t minElements = 16;
+constexpr int64_t minColumnElements = 16;
 /// Steps of a thread down a column before several blocks share it.
 constexpr int64_t threadSteps = 4;
 
@@ -58,8 +58,8 @@ public:
     if (failed(reduction))
       return nullptr;
     const LoopNest &point = reduction->program.getPoint();
-    if (reduction->getNumElements() < minElements) {
-      whyNot = "reduces columns of fewer than " + std::to_string(minElements) + " elements";
+    if (reduction->getNumElements() < minColumnElements) {
+      whyNot = "reduces columns of fewer than " + std::to_string(minColumnElements) + " elements";
       return nullptr;
     }
     if (point.getNumDims() == 0 || !isContiguousAlong(reduction->program, point.end - 1) ||

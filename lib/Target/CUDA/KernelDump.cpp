@@ -28,7 +28,7 @@ std::string cuda::getTextPath(StringRef folder, const CUDAKernel &kernel, size_t
                        isOnly ? "cu" : kernel.implementations[implementation].architectures.front() + ".cu");
 }
 
-static LogicalResult writeFile(StringRef path, Location loc, function_ref<void(raw_ostream &)> print) {
+static LogicalResult writeFile(StringRef path, Location loc, llvm::function_ref<void(raw_ostream &)> print) {
   if (llvm::Error error = writeDump(path, print))
     return emitError(loc) << "cannot write '" << path << "': " << llvm::toString(std::move(error));
   return success();

@@ -28,7 +28,7 @@ namespace {
 constexpr int64_t warps = 4;
 
 /// A function of the kernel: the template that it instantiates, and the arguments that it passes on.
-struct Function {
+struct PlainFunction {
   KernelFunction launch;
   StringRef instance;
   std::string arguments;
@@ -39,7 +39,7 @@ public:
   PlainAttentionKernel(const DeviceKernel &kernel, AttentionProblem attention);
 
   SmallVector<KernelFunction> getFunctions() const override {
-    return llvm::map_to_vector(functions, [](const Function &function) { return function.launch; });
+    return llvm::map_to_vector(functions, [](const PlainFunction &function) { return function.launch; });
   }
   void collectDeviceSources(DeviceSources &sources) const override;
   std::string describe() const override;
@@ -52,7 +52,7 @@ private:
 
   const DeviceKernel kernel;
   const AttentionProblem problem;
-  SmallVector<Function> functions;
+  SmallVector<PlainFunction> functions;
 };
 
 class PlainAttentionSchedule : public KernelSchedule {

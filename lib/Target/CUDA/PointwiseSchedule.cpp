@@ -21,7 +21,7 @@ using namespace cs336::cuda;
 
 namespace {
 
-constexpr int64_t threadsPerBlock = 256;
+constexpr int64_t pointwiseThreads = 256;
 
 VectorAxis chooseVectors(const KernelProgram &program, const DeviceKernel &kernel) {
   if (program.getPoint().getNumDims() == 0)
@@ -37,8 +37,8 @@ public:
         indices(needs64BitIndices(this->program)) {}
 
   SmallVector<KernelFunction> getFunctions() const override {
-    return {{kernel.name, llvm::divideCeilSigned(program.getNumPoints() / vectors.width, threadsPerBlock),
-             threadsPerBlock}};
+    return {{kernel.name, llvm::divideCeilSigned(program.getNumPoints() / vectors.width, pointwiseThreads),
+             pointwiseThreads}};
   }
   void collectDeviceSources(DeviceSources &sources) const override {
     if (vectors.width > 1)
@@ -83,8 +83,8 @@ std::string PointwiseKernel::describe() const {
 
 void PointwiseKernel::emit(raw_ostream &os) const {
   emitTables(os, kernel, program);
-  emitSignature(os, kernel, kernel.name, threadsPerBlock);
-  indices.emitThreadPoint(os, program.extents, vectors.width, threadsPerBlock);
+  emitSignature(os, kernel, kernel.name, pointwiseThreads);
+  indices.emitThreadPoint(os, program.extents, vectors.width, pointwiseThreads);
   SmallVector<unsigned> all = llvm::to_vector(llvm::seq<unsigned>(0, program.scalars.size()));
   ScalarEmitter(kernel, program, indices, vectors, os).emitToStores(all);
   os << "}\n";

@@ -21,12 +21,12 @@ using namespace cs336::cuda;
 namespace {
 
 /// Rows narrower than this leave most of a warp idle.
-constexpr int64_t minElements = 16;
+constexpr int64_t minRowElements = 16;
 /// The number of steps of a warp through a row above which a block computes the row, and of a block above which several
 /// blocks do.
 constexpr int64_t warpSteps = 8, blockSteps = 4;
 
-enum class RowTeam { Warp, Block };
+enum class ReductionTeam { Warp, Block };
 
 class RowReductionKernel : public ReductionKernel {
 public:
@@ -39,10 +39,10 @@ protected:
 
 private:
   RowReductionKernel(const DeviceKernel &kernel, Reduction reduction, VectorAxis vectors, ReductionGrid grid,
-                     RowTeam team)
+                     ReductionTeam team)
       : ReductionKernel(kernel, std::move(reduction), vectors, grid), team(team) {}
 
-  const RowTeam team;
+  const ReductionTeam team;
 };
 
 class RowReductionSchedule : public KernelSchedule {
@@ -53,8 +53,8 @@ public:
     FailureOr<Reduction> reduction = Reduction::read(kernel, whyNot);
     if (failed(reduction))
       return nullptr;
-    if (reduction->getNumElements() < minElements) {
-      whyNot = "reduces rows of fewer than " + std::to_string(minElements) + " elements";
+    if (reduction->getNumElements() < minRowElements) {
+      whyNot = "reduces rows of fewer than " + std::to_string(minRowElements) + " elements";
       return nullptr;
     }
     return requireGrid(RowReductionKernel::choose(kernel, std::move(*reduction)), whyNot,
@@ -76,19 +76,19 @@ std::unique_ptr<RowReductionKernel> RowReductionKernel::choose(const DeviceKerne
   if (isNarrow || rows >= ReductionGrid::blocksOfDevice * ReductionGrid::warpsPerBlock) {
     ReductionGrid grid{llvm::divideCeilSigned(rows, ReductionGrid::warpsPerBlock)};
     return std::unique_ptr<RowReductionKernel>(
-        new RowReductionKernel(kernel, std::move(reduction), vectors, grid, RowTeam::Warp));
+        new RowReductionKernel(kernel, std::move(reduction), vectors, grid, ReductionTeam::Warp));
   }
   int64_t wanted = llvm::divideCeilSigned(ReductionGrid::blocksOfDevice, rows);
   int64_t sensible = items / (ReductionGrid::threadsPerBlock * blockSteps);
   int64_t parts = std::clamp<int64_t>(sensible, 1, wanted);
   return std::unique_ptr<RowReductionKernel>(
-      new RowReductionKernel(kernel, std::move(reduction), vectors, {rows * parts, parts}, RowTeam::Block));
+      new RowReductionKernel(kernel, std::move(reduction), vectors, {rows * parts, parts}, ReductionTeam::Block));
 }
 
 std::string RowReductionKernel::describe() const {
-  std::string text = team == RowTeam::Warp ? "one warp"
-                     : grid.parts == 1     ? "one block"
-                                           : std::to_string(grid.parts) + " blocks";
+  std::string text = team == ReductionTeam::Warp ? "one warp"
+                     : grid.parts == 1           ? "one block"
+                                                 : std::to_string(grid.parts) + " blocks";
   return text + " per row of " + std::to_string(reduction.getNumElements()) + " elements; " +
          describePoints(reduction.program);
 }
@@ -97,7 +97,7 @@ void RowReductionKernel::emitStage(raw_ostream &os) const {
   const KernelProgram &program = reduction.program;
   std::string block = indices.getBlock(), type = indices.getType().str();
   std::string begin = "threadIdx.x", step = std::to_string(grid.threadsPerBlock), combineThreads = "reduceWarp";
-  if (team == RowTeam::Warp) {
+  if (team == ReductionTeam::Warp) {
     os << "  const " << type << " row = " << block << " * " << grid.warpsPerBlock << " + threadIdx.x / 32;\n"
        << "  if (row >= " << reduction.getNumPoints() << ")\n    return;\n";
     begin = "threadIdx.x % 32";
@@ -119,6 +119,6 @@ void RowReductionKernel::emitStage(raw_ostream &os) const {
   indices.emitLoop(os, "  ", reduction.loops.begin, program.getExtents(reduction.loops), vectors.width, begin, step);
   emitLoopBody(os, "  ", vectors);
   emitResults(os, combineThreads);
-  os << "  if (threadIdx.x" << (team == RowTeam::Warp ? " % 32" : "") << " != 0)\n    return;\n";
+  os << "  if (threadIdx.x" << (team == ReductionTeam::Warp ? " % 32" : "") << " != 0)\n    return;\n";
   emitEnd(os, "row");
 }

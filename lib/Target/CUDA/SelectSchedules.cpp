@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::cuda;
 
-static constexpr RemarkOptions remarkOptions("cuda-select-schedules");
+static constexpr RemarkOptions selectSchedulesRemarks("cuda-select-schedules");
 
 /// Writes the tuned schedule of an attention without a selection, if it has one for the emitter's target.
 static LogicalResult selectTuned(exec::KernelOp kernel, const KernelEmitter &emitter, const TunedSchedules &tuned) {
@@ -31,12 +31,12 @@ static LogicalResult selectTuned(exec::KernelOp kernel, const KernelEmitter &emi
     return success();
   const TunedSchedule *found = tuned.find(tunable->problem);
   if (!found) {
-    remark::missed(kernel.getLoc(), remarkOptions("NotTuned"))
+    remark::missed(kernel.getLoc(), selectSchedulesRemarks("NotTuned"))
         << remark::add("{0}: no tuned schedule for {1}", kernel.getSymName().str(), tunable->problem);
     return success();
   }
   writeSelection(kernel, target, found->selection);
-  remark::passed(kernel.getLoc(), remarkOptions("Tuned"))
+  remark::passed(kernel.getLoc(), selectSchedulesRemarks("Tuned"))
       << remark::add("{0}: {1}, which took {2:f1} us; {3:f1} us without tuning", kernel.getSymName().str(),
                      describeSelection(found->selection), found->microseconds, found->defaultMicroseconds);
   return success();

@@ -21,7 +21,7 @@ using namespace cs336::cuda;
 
 namespace {
 
-constexpr int64_t threadsPerBlock = 256;
+constexpr int64_t serialReductionThreads = 256;
 
 /// A set of nests of loops.
 using Nests = llvm::SmallBitVector;
@@ -31,7 +31,8 @@ public:
   SerialReductionKernel(const DeviceKernel &kernel, KernelProgram program);
 
   SmallVector<KernelFunction> getFunctions() const override {
-    return {{kernel.name, llvm::divideCeilSigned(program.getNumPoints(), threadsPerBlock), threadsPerBlock}};
+    return {
+        {kernel.name, llvm::divideCeilSigned(program.getNumPoints(), serialReductionThreads), serialReductionThreads}};
   }
   void collectDeviceSources(DeviceSources &sources) const override { program.collectDeviceSources(kernel, sources); }
   std::string describe() const override { return "one element per thread; " + describePoints(program); }
@@ -139,8 +140,8 @@ Expression SerialReductionKernel::emitLoop(raw_ostream &os, ScalarEmitter &outer
 
 void SerialReductionKernel::emit(raw_ostream &os) const {
   emitTables(os, kernel, program);
-  emitSignature(os, kernel, kernel.name, threadsPerBlock);
-  indices.emitThreadPoint(os, program.getExtents(program.getPoint()), 1, threadsPerBlock);
+  emitSignature(os, kernel, kernel.name, serialReductionThreads);
+  indices.emitThreadPoint(os, program.getExtents(program.getPoint()), 1, serialReductionThreads);
   SmallVector<unsigned> stored;
   for (const Store &store : program.stores)
     stored.push_back(store.value);

@@ -23,7 +23,7 @@ using namespace cs336::cuda;
 
 namespace {
 
-constexpr int64_t tileSize = 32, threadsPerBlock = 256, rowsOfThreads = threadsPerBlock / tileSize;
+constexpr int64_t tileSize = 32, tileThreads = 256, rowsOfThreads = tileThreads / tileSize;
 /// With fewer contiguous elements than this, a tile is mostly empty.
 constexpr int64_t minExtent = 8;
 
@@ -36,7 +36,7 @@ public:
 
   SmallVector<KernelFunction> getFunctions() const override {
     int64_t outer = ShapedType::getNumElements(ArrayRef(program.extents).drop_back(2));
-    return {{kernel.name, outer * getNumTiles(getColumn()) * getNumTiles(getRow()), threadsPerBlock}};
+    return {{kernel.name, outer * getNumTiles(getColumn()) * getNumTiles(getRow()), tileThreads}};
   }
   void collectDeviceSources(DeviceSources &sources) const override { program.collectDeviceSources(kernel, sources); }
   std::string describe() const override;
@@ -126,7 +126,7 @@ void TransposeKernel::emit(raw_ostream &os) const {
   std::string row = IndexPrinter::getVariable(getRow()), column = IndexPrinter::getVariable(getColumn());
   int64_t columnTiles = getNumTiles(getColumn()), rowTiles = getNumTiles(getRow());
   emitTables(os, kernel, program);
-  emitSignature(os, kernel, kernel.name, threadsPerBlock);
+  emitSignature(os, kernel, kernel.name, tileThreads);
   for (unsigned id : turned)
     os << "  __shared__ " << ExpressionPrinter::getStorageType(program.scalars[id].type) << " tile" << id << "["
        << tileSize << "][" << tileSize + 1 << "];\n";

@@ -21,7 +21,7 @@ namespace {
 using asio::ip::tcp;
 
 /// A table of 10,000 ranks fits.
-constexpr uint32_t kMaxMessageBytes = 2 << 20;
+constexpr uint32_t kMaxControlBytes = 2 << 20;
 
 std::string Where(const RankEnvironment &environment) {
   return absl::StrCat("the rendezvous at ", environment.address, ":", environment.port);
@@ -62,7 +62,7 @@ absl::StatusOr<std::unique_ptr<ControlLink>> ControlLink::Connect(const RankEnvi
                                     absl::StrCat("rank ", environment.rank, " does not reach ", Where(environment))));
   link->local_address_ = socket.local_endpoint().address();
   CS336_RETURN_IF_ERROR(link->thread_.Start());
-  link->stream_ = std::make_shared<MessageStream>(std::move(socket), kMaxMessageBytes);
+  link->stream_ = std::make_shared<MessageStream>(std::move(socket), kMaxControlBytes);
   return link;
 }
 

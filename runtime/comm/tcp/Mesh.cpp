@@ -29,7 +29,7 @@ using asio::ip::tcp;
 namespace {
 
 /// The most connections that have not shown a secret yet.
-constexpr int kMaxStrangers = 256;
+constexpr int kMaxMeshStrangers = 256;
 
 std::string NameRank(size_t rank) { return absl::StrCat("rank ", rank); }
 
@@ -76,7 +76,7 @@ void Mesh::Accept(absl::Span<const PeerAddress> peers) {
     if (error)
       return error_.Update(SystemError(error, "cannot accept the connection of a rank"));
     auto handshake = std::make_shared<Handshake>(std::move(socket));
-    if (static_cast<int>(strangers_.size()) < kMaxStrangers) {
+    if (static_cast<int>(strangers_.size()) < kMaxMeshStrangers) {
       strangers_.push_back(handshake);
       asio::async_read(handshake->socket, handshake->all(), [this, handshake, peers](asio::error_code error, size_t) {
         strangers_.remove(handshake);

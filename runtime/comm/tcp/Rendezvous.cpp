@@ -34,10 +34,10 @@ using asio::ip::tcp;
 using nlohmann::json;
 
 /// Larger messages of a process that is not yet known to belong to the group are refused.
-constexpr uint32_t kMaxMessageBytes = 16 << 10;
+constexpr uint32_t kMaxJoinBytes = 16 << 10;
 /// The time in which a connection must identify itself, and the number of connections that may not have done so.
 constexpr absl::Duration kJoinTime = absl::Seconds(10);
-constexpr size_t kMaxStrangers = 256;
+constexpr size_t kMaxJoiningStrangers = 256;
 /// The time before connections are accepted again after an error.
 constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
 
@@ -128,7 +128,7 @@ private:
       accept_error_ = error;
       if (error)
         return AcceptLater();
-      if (strangers_.size() < kMaxStrangers)
+      if (strangers_.size() < kMaxJoiningStrangers)
         Meet(std::move(socket));
       Accept();
     });
@@ -144,7 +144,7 @@ private:
   }
 
   void Meet(tcp::socket socket) {
-    auto stream = std::make_shared<MessageStream>(std::move(socket), kMaxMessageBytes);
+    auto stream = std::make_shared<MessageStream>(std::move(socket), kMaxJoinBytes);
     auto stranger = strangers_.insert(strangers_.end(), {stream, absl::Now() + kJoinTime});
     stream->Receive([this, stranger](absl::StatusOr<json> message) {
       std::shared_ptr<MessageStream> stream = std::move(stranger->stream);

@@ -21,9 +21,9 @@ namespace cs336::runtime {
 
 namespace {
 
-class CheckBoundCommand : public PreparedCommand {
+class CpuCheckBoundCommand : public PreparedCommand {
 public:
-  CheckBoundCommand(std::string what, const TensorView &src, const MutableTensorView &dst, int64_t bound)
+  CpuCheckBoundCommand(std::string what, const TensorView &src, const MutableTensorView &dst, int64_t bound)
       : what_(std::move(what)), src_(src), dst_(dst), bound_(bound) {}
 
   absl::Status Execute() override {
@@ -43,8 +43,8 @@ private:
 
 std::unique_ptr<PreparedCommand> PrepareHostCheckBound(const CommandContext &context,
                                                        const format::CheckBoundT &check) {
-  return std::make_unique<CheckBoundCommand>(absl::StrCat(DescribeCommand(context.command), ": its source"),
-                                             context.buffers[check.src], context.buffers[check.dst], check.bound);
+  return std::make_unique<CpuCheckBoundCommand>(absl::StrCat(DescribeCommand(context.command), ": its source"),
+                                                context.buffers[check.src], context.buffers[check.dst], check.bound);
 }
 
 } // namespace cs336::runtime

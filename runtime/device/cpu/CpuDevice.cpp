@@ -24,9 +24,9 @@ namespace cs336::runtime {
 
 namespace {
 
-class LaunchCommand : public PreparedCommand {
+class CpuLaunchCommand : public PreparedCommand {
 public:
-  LaunchCommand(KernelFunction kernel, std::vector<void *> operands, int64_t rows, int64_t grain)
+  CpuLaunchCommand(KernelFunction kernel, std::vector<void *> operands, int64_t rows, int64_t grain)
       : kernel_(kernel), operands_(std::move(operands)), rows_(rows), grain_(grain) {}
 
   absl::Status Execute() override {
@@ -70,9 +70,9 @@ private:
   Workspace &workspace_;
 };
 
-class CopyCommand : public PreparedCommand {
+class CpuCopyCommand : public PreparedCommand {
 public:
-  CopyCommand(const MutableTensorView &src, const MutableTensorView &dst)
+  CpuCopyCommand(const MutableTensorView &src, const MutableTensorView &dst)
       : copy_(src.shape(), src.strides(), dst.strides(), ByteSize(src.dtype())), src_(src.data()),
         dst_(dst.mutable_data()) {}
 
@@ -225,7 +225,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareLaunch(const 
     operands.push_back(context.buffers[operand].mutable_data());
   if (launch.thread_bytes != 0)
     return std::make_unique<LaunchWithMemory>(kernels_[launch.kernel], std::move(operands), launch, workspace_);
-  return std::make_unique<LaunchCommand>(kernels_[launch.kernel], std::move(operands), launch.rows, launch.grain);
+  return std::make_unique<CpuLaunchCommand>(kernels_[launch.kernel], std::move(operands), launch.rows, launch.grain);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareGemm(const CommandContext &context,
@@ -235,7 +235,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareGemm(const Co
   // The libraries accumulate into the output.
   if (problem.has_addend())
     command = std::make_unique<AddingGemm>(
-        std::make_unique<CopyCommand>(context.buffers[*gemm.addend], context.buffers[gemm.c]), std::move(command));
+        std::make_unique<CpuCopyCommand>(context.buffers[*gemm.addend], context.buffers[gemm.c]), std::move(command));
   if (problem.relu)
     command = std::make_unique<RectifiedGemm>(problem, std::move(command));
   return command;
@@ -254,7 +254,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PreparePlainGemm(con
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareCopy(const CommandContext &context,
                                                                         const format::CopyT &copy) {
-  return std::make_unique<CopyCommand>(context.buffers[copy.src], context.buffers[copy.dst]);
+  return std::make_unique<CpuCopyCommand>(context.buffers[copy.src], context.buffers[copy.dst]);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CpuDevice::PrepareCollective(const CommandContext &context,

@@ -25,12 +25,12 @@ namespace cs336::runtime {
 
 namespace {
 
-constexpr unsigned kThreads = 1024;
+constexpr unsigned kCheckThreads = 1024;
 
 /// One block loops over all integers, of $0 bits. As an unsigned number, a negative integer is above every
 /// bound. Each thread keeps the first position that it finds. The smallest of these is reported, unless an
 /// earlier run has reported one.
-constexpr char kSource[] = R"(
+constexpr char kCheckSource[] = R"(
 .version 7.0
 .target sm_75
 .address_size 64
@@ -105,9 +105,9 @@ struct Report {
 };
 static_assert(sizeof(Report) == 24 && std::atomic<uint64_t>::is_always_lock_free, "the kernel writes to it");
 
-class CheckBoundCommand : public PreparedCommand {
+class CudaCheckBoundCommand : public PreparedCommand {
 public:
-  CheckBoundCommand(const CudaContext &cuda, const CommandContext &context, const format::CheckBoundT &check)
+  CudaCheckBoundCommand(const CudaContext &cuda, const CommandContext &context, const format::CheckBoundT &check)
       : cuda_(cuda), what_(absl::StrCat(DescribeCommand(context.command), ": its source")),
         src_(context.buffers[check.src]), dst_(context.buffers[check.dst]), bound_(check.bound) {}
 
@@ -115,13 +115,13 @@ public:
     CS336_ASSIGN_OR_RETURN(memory_, memory.AllocateStaging(sizeof(Report)));
     report_ = new (memory_.data()) Report;
     bool is_wide = src_.dtype() == DType::kI64;
-    std::string source = absl::Substitute(kSource, is_wide ? 64 : 32, is_wide ? "mov.b64" : "cvt.s64.s32");
+    std::string source = absl::Substitute(kCheckSource, is_wide ? 64 : 32, is_wide ? "mov.b64" : "cvt.s64.s32");
     CS336_ASSIGN_OR_RETURN(kernel_, PtxKernel::Load(cuda_, source, "check_bound"));
     return absl::OkStatus();
   }
 
   absl::Status Execute() override {
-    return kernel_->Launch(/*blocks=*/1, kThreads,
+    return kernel_->Launch(/*blocks=*/1, kCheckThreads,
                            {ToDevicePointer(src_.data()), ToDevicePointer(dst_.data()),
                             static_cast<uint64_t>(src_.num_elements()), static_cast<uint64_t>(bound_),
                             ToDevicePointer(report_)});
@@ -148,7 +148,7 @@ private:
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCudaCheckBound(const CudaContext &cuda, CudaMemory &memory,
                                                                        const CommandContext &context,
                                                                        const format::CheckBoundT &check) {
-  auto command = std::make_unique<CheckBoundCommand>(cuda, context, check);
+  auto command = std::make_unique<CudaCheckBoundCommand>(cuda, context, check);
   CS336_RETURN_IF_ERROR(command->Prepare(memory));
   return command;
 }

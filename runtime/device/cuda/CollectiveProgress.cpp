@@ -21,7 +21,7 @@ namespace cs336::runtime {
 namespace {
 
 /// One thread.
-constexpr char kSource[] = R"(
+constexpr char kAdvanceSource[] = R"(
 .version 7.0
 .target sm_75
 .address_size 64
@@ -45,7 +45,7 @@ absl::StatusOr<std::unique_ptr<CollectiveProgress>> CollectiveProgress::Create(c
   auto progress = std::make_unique<CollectiveProgress>();
   CS336_ASSIGN_OR_RETURN(progress->memory_, memory.AllocateStaging(sizeof(Words)));
   progress->words_ = new (progress->memory_.data()) Words{};
-  CS336_ASSIGN_OR_RETURN(progress->kernel_, PtxKernel::Load(context, kSource, "advance"));
+  CS336_ASSIGN_OR_RETURN(progress->kernel_, PtxKernel::Load(context, kAdvanceSource, "advance"));
   return progress;
 }
 

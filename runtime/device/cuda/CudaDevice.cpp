@@ -31,9 +31,9 @@ namespace cs336::runtime {
 
 namespace {
 
-class CopyCommand : public PreparedCommand {
+class CudaCopyCommand : public PreparedCommand {
 public:
-  CopyCommand(const CudaContext &context, const MutableTensorView &src, const MutableTensorView &dst)
+  CudaCopyCommand(const CudaContext &context, const MutableTensorView &src, const MutableTensorView &dst)
       : context_(context), src_(ToDevicePointer(src.data())), dst_(ToDevicePointer(dst.data())),
         bytes_(src.num_bytes()) {}
 
@@ -214,7 +214,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCopy(const C
   if (!src.is_dense() || !dst.is_dense())
     return absl::UnimplementedError("a copy between strided layouts, for which a GPU needs a kernel: compile the "
                                     "program with --exec-copies-to-kernels");
-  return std::make_unique<CopyCommand>(*context_, src, dst);
+  return std::make_unique<CudaCopyCommand>(*context_, src, dst);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCollective(const CommandContext &context,

@@ -73,9 +73,9 @@ private:
   std::vector<char> parameters_;
 };
 
-class LaunchCommand : public PreparedCommand {
+class CudaLaunchCommand : public PreparedCommand {
 public:
-  LaunchCommand(const CudaContext &context, std::vector<BoundFunction> functions)
+  CudaLaunchCommand(const CudaContext &context, std::vector<BoundFunction> functions)
       : context_(context), functions_(std::move(functions)) {}
 
   absl::Status Execute() override {
@@ -146,7 +146,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCudaLaunch(const CudaCon
     CS336_ASSIGN_OR_RETURN(BoundFunction bound, BoundFunction::Bind(context, function, operands, maps));
     functions.push_back(std::move(bound));
   }
-  return std::make_unique<LaunchCommand>(context, std::move(functions));
+  return std::make_unique<CudaLaunchCommand>(context, std::move(functions));
 }
 
 } // namespace cs336::runtime

@@ -45,7 +45,7 @@ absl::StatusCode CodeOf(CUresult result) {
   }
 }
 
-std::string VersionText(int version) { return absl::StrCat(version / 1000, ".", version % 1000 / 10); }
+std::string CudaVersionText(int version) { return absl::StrCat(version / 1000, ".", version % 1000 / 10); }
 
 } // namespace
 
@@ -82,8 +82,8 @@ absl::StatusOr<std::shared_ptr<const DriverApi>> DriverApi::Load(const std::stri
     return broken("function cuDriverGetVersion or cuGetErrorName");
   CS336_RETURN_IF_ERROR(api->ToStatus(get_version(&api->version_), "cuDriverGetVersion"));
   if (api->version_ < kRequiredVersion || !get_address)
-    return absl::FailedPreconditionError(absl::StrCat("the CUDA driver supports CUDA ", VersionText(api->version_),
-                                                      ", but CUDA ", VersionText(kRequiredVersion),
+    return absl::FailedPreconditionError(absl::StrCat("the CUDA driver supports CUDA ", CudaVersionText(api->version_),
+                                                      ", but CUDA ", CudaVersionText(kRequiredVersion),
                                                       " is needed: install a newer NVIDIA driver (580 or later)"));
   for (AnyDriverFunction *function : api->functions_) {
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SUCCESS;

@@ -18,9 +18,9 @@ namespace cs336::runtime {
 
 namespace {
 
-constexpr unsigned kThreads = 512, kMostBlocks = 1024, kWordsPerThread = 4;
+constexpr unsigned kFillThreads = 512, kMostBlocks = 1024, kWordsPerThread = 4;
 
-constexpr char kSource[] = R"(
+constexpr char kFillSource[] = R"(
 .version 7.0
 .target sm_75
 .address_size 64
@@ -78,7 +78,7 @@ std::optional<WordFill> AsWordFill(const CUDA_MEMSET_NODE_PARAMS &fill) {
 } // namespace
 
 absl::StatusOr<std::unique_ptr<PtxKernel>> LoadFillKernel(const CudaContext &context) {
-  return PtxKernel::Load(context, kSource, "fill_words");
+  return PtxKernel::Load(context, kFillSource, "fill_words");
 }
 
 absl::Status FillNodes::Replace() {
@@ -175,8 +175,9 @@ absl::StatusOr<CUgraphNode> FillNodes::AddKernel(CUgraph graph, CUgraphNode fill
   CS336_ASSIGN_OR_RETURN(Nodes before, Dependencies(fill));
   CS336_RETURN_IF_ERROR(SetLast(before));
   uint64_t threads = (words->words + kWordsPerThread - 1) / kWordsPerThread;
-  auto blocks = static_cast<unsigned>(std::clamp<uint64_t>((threads + kThreads - 1) / kThreads, 1, kMostBlocks));
-  CS336_RETURN_IF_ERROR(kernel_.Launch(blocks, kThreads, {words->address, words->words, words->value}));
+  auto blocks =
+      static_cast<unsigned>(std::clamp<uint64_t>((threads + kFillThreads - 1) / kFillThreads, 1, kMostBlocks));
+  CS336_RETURN_IF_ERROR(kernel_.Launch(blocks, kFillThreads, {words->address, words->words, words->value}));
   CS336_ASSIGN_OR_RETURN(Capture capture, ReadCapture());
   CUgraphNode kernel = capture.last.nodes.front();
   CS336_ASSIGN_OR_RETURN(std::vector<CUgraphNode> after, Dependents(fill));

@@ -16,7 +16,7 @@ namespace cs336::runtime {
 
 namespace {
 
-std::string VersionText(int version) {
+std::string NcclVersionText(int version) {
   return absl::StrCat(version / 10000, ".", version / 100 % 100, ".", version % 100);
 }
 
@@ -28,8 +28,8 @@ absl::StatusOr<std::shared_ptr<const NcclApi>> NcclApi::Load(const std::string &
   CS336_ASSIGN_OR_RETURN(api->GetVersion, library.Find<decltype(api->GetVersion)>("ncclGetVersion"));
   int version = 0;
   if (api->GetVersion(&version) != nccl::kSuccess || version < kRequiredVersion)
-    return absl::FailedPreconditionError(absl::StrCat(library.name(), " is NCCL ", VersionText(version), ", but ",
-                                                      VersionText(kRequiredVersion),
+    return absl::FailedPreconditionError(absl::StrCat(library.name(), " is NCCL ", NcclVersionText(version), ", but ",
+                                                      NcclVersionText(kRequiredVersion),
                                                       " is needed: install the wheel nvidia-nccl-cu13"));
   absl::Status status;
   auto find = [&](auto &function, const char *symbol) { library.Bind(function, symbol, status); };

@@ -367,7 +367,7 @@ std::string Divide(const std::string &sum, int ranks) {
                       Literal(is_power ? 1 / divisor : divisor), ";\n");
 }
 
-std::string Round(DType dtype, Reduction reduction, int ranks) {
+std::string PrintRounding(DType dtype, Reduction reduction, int ranks) {
   std::string text;
   if (reduction == Reduction::kMean)
     text = ForEachValue(dtype, [&](int word, int value) { return Divide(Sum(word, value), ranks); });
@@ -403,7 +403,8 @@ std::string ReduceText(DType dtype, Reduction reduction, int ranks) {
   });
   std::string store = ForEachValue(dtype, [&](int word, int value) { return StoreRest(dtype, word, value); });
   return absl::Substitute(kReduce, ReduceName(dtype, reduction), declarations, Stages(ranks), neutral, add,
-                          Round(dtype, reduction, ranks), store, kReduceThreads, std::countr_zero(kReduceThreads));
+                          PrintRounding(dtype, reduction, ranks), store, kReduceThreads,
+                          std::countr_zero(kReduceThreads));
 }
 
 } // namespace cs336::runtime

@@ -16,16 +16,16 @@ namespace cs336::runtime {
 namespace {
 
 /// Bytes of this rank's memory.
-struct Range {
-  Range(const void *begin, int64_t bytes)
+struct TransferRange {
+  TransferRange(const void *begin, int64_t bytes)
       : begin(reinterpret_cast<uintptr_t>(begin)), end(this->begin + static_cast<uintptr_t>(bytes)) {}
-  bool Overlaps(const Range &other) const { return begin < other.end && other.begin < end; }
+  bool Overlaps(const TransferRange &other) const { return begin < other.end && other.begin < end; }
 
   uintptr_t begin, end;
 };
 
-Range Source(const Transfer &transfer) { return {transfer.src, transfer.src_count * ByteSize(transfer.dtype)}; }
-Range Target(const Transfer &transfer) { return {transfer.dst, transfer.dst_count * ByteSize(transfer.dtype)}; }
+TransferRange Source(const Transfer &transfer) { return {transfer.src, transfer.src_count * ByteSize(transfer.dtype)}; }
+TransferRange Target(const Transfer &transfer) { return {transfer.dst, transfer.dst_count * ByteSize(transfer.dtype)}; }
 
 /// Returns true if the order of two gathers matters.
 bool Conflict(const Transfer &first, const Transfer &second) {

@@ -23,12 +23,12 @@ namespace cs336::runtime {
 
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kReLUThreads = 256;
 
 /// One thread per element of column-major matrices. It compares the $0 bits of
 /// an element: as an unsigned number, a negative value other than NaN is
 /// between the sign bit, $1, and the sign bit plus the bits of infinity, $2.
-constexpr char kSource[] = R"(
+constexpr char kReLUSource[] = R"(
 .version 7.0
 .target sm_75
 .address_size 64
@@ -76,13 +76,13 @@ constexpr char kSource[] = R"(
 absl::StatusOr<std::string> WriteSource(DType dtype) {
   switch (dtype) {
   case DType::kF64:
-    return absl::Substitute(kSource, 64, "0x8000000000000000", "0x7FF0000000000000");
+    return absl::Substitute(kReLUSource, 64, "0x8000000000000000", "0x7FF0000000000000");
   case DType::kF32:
-    return absl::Substitute(kSource, 32, "0x80000000", "0x7F800000");
+    return absl::Substitute(kReLUSource, 32, "0x80000000", "0x7F800000");
   case DType::kBF16:
-    return absl::Substitute(kSource, 16, "0x8000", "0x7F80");
+    return absl::Substitute(kReLUSource, 16, "0x8000", "0x7F80");
   case DType::kF16:
-    return absl::Substitute(kSource, 16, "0x8000", "0x7C00");
+    return absl::Substitute(kReLUSource, 16, "0x8000", "0x7C00");
   default:
     return absl::UnimplementedError(absl::StrCat("there is no ReLU of ", Name(dtype)));
   }
@@ -96,7 +96,7 @@ public:
   absl::Status Prepare() {
     const MatmulOperand &result = layouts_.result;
     count_ = result.rows * result.columns * layouts_.batch;
-    if (count_ / kThreads >= std::numeric_limits<int32_t>::max())
+    if (count_ / kReLUThreads >= std::numeric_limits<int32_t>::max())
       return absl::UnimplementedError(absl::StrCat("a grid for ReLU of ", count_, " elements"));
     CS336_ASSIGN_OR_RETURN(std::string source, WriteSource(result.dtype));
     CS336_ASSIGN_OR_RETURN(kernel_, PtxKernel::Load(context_, source, "relu"));
@@ -106,7 +106,7 @@ public:
   absl::Status Execute() override {
     CS336_RETURN_IF_ERROR(gemm_->Execute());
     const MatmulOperand &result = layouts_.result;
-    auto blocks = static_cast<unsigned>((count_ + kThreads - 1) / kThreads);
+    auto blocks = static_cast<unsigned>((count_ + kReLUThreads - 1) / kReLUThreads);
     for (const MatmulCall &call : layouts_.calls) {
       const uint64_t parameters[] = {ToDevicePointer(call.result),
                                      static_cast<uint64_t>(result.rows),
@@ -114,7 +114,7 @@ public:
                                      static_cast<uint64_t>(result.leading_dimension),
                                      static_cast<uint64_t>(result.batch_stride),
                                      static_cast<uint64_t>(count_)};
-      CS336_RETURN_IF_ERROR(kernel_->Launch(blocks, kThreads, parameters));
+      CS336_RETURN_IF_ERROR(kernel_->Launch(blocks, kReLUThreads, parameters));
     }
     return absl::OkStatus();
   }

@@ -91,7 +91,7 @@ std::vector<uint32_t> BuffersOf(const format::CommandT &command) {
                         [](const format::CheckBoundT &check) { return std::vector<uint32_t>{check.src, check.dst}; },
                         [](const auto &) { return std::vector<uint32_t>(); },
                     });
-  if (auto workspace = Workspace(command))
+  if (auto workspace = FindWorkspace(command))
     buffers.push_back(*workspace);
   return buffers;
 }

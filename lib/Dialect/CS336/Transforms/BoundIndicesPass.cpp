@@ -69,7 +69,7 @@ class BoundIndicesPass : public cs336::impl::BoundIndicesPassBase<BoundIndicesPa
 };
 } // namespace
 
-static constexpr RemarkOptions remarkOptions("cs336-bound-indices");
+static constexpr RemarkOptions boundIndicesRemarks("cs336-bound-indices");
 
 /// Returns the operand of a group that an argument of its body stands for. Returns other values unchanged.
 static Value getOutsideOfGroups(Value value) {
@@ -111,7 +111,7 @@ LogicalResult BoundIndicesPass::boundInput(const IndexOperand &indices) {
   Builder builder(&getContext());
   getOperation().setArgAttr(argument.getArgNumber(), CS336Dialect::kBoundAttr,
                             builder.getI64IntegerAttr(indices.use.bound));
-  remark::passed(indices.op->getLoc(), remarkOptions("InputBounded"))
+  remark::passed(indices.op->getLoc(), boundIndicesRemarks("InputBounded"))
       << remark::add("input '{0}' must be in [0, {1}), the {2}", getPortName(getPort(argument)).str(),
                      indices.use.bound, indices.use.places.str());
   return success();
@@ -172,7 +172,7 @@ LogicalResult BoundIndicesPass::check(const IndexOperand &indices) {
     OpBuilder builder(user);
     checked =
         CheckBoundOp::create(builder, indices.op->getLoc(), value.getType(), value, indices.use.bound).getResult();
-    remark::missed(indices.op->getLoc(), remarkOptions("CheckedAtRunTime"))
+    remark::missed(indices.op->getLoc(), boundIndicesRemarks("CheckedAtRunTime"))
         << remark::add("the indices of the {0} {1} have no known range: each run checks them", indices.use.bound,
                        indices.use.places.str());
   }

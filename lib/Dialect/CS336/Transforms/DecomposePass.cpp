@@ -18,7 +18,7 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-static constexpr RemarkOptions remarkOptions("cs336-decompose");
+static constexpr RemarkOptions decomposeRemarks("cs336-decompose");
 
 namespace {
 /// The composites that remain to be replaced, including those in replacements.
@@ -46,7 +46,7 @@ class DecomposePass : public cs336::impl::DecomposePassBase<DecomposePass>, publ
         op->emitOpError() << "cannot be decomposed";
         return signalPassFailure();
       }
-      remark::passed(op.getLoc(), remarkOptions("Decomposed"))
+      remark::passed(op.getLoc(), decomposeRemarks("Decomposed"))
           << remark::add("'{0}' is replaced with its decomposition", op->getName().getStringRef());
       op->replaceAllUsesWith(*values);
       op->erase();

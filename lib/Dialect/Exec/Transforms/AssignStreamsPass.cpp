@@ -26,7 +26,7 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
 
-static constexpr RemarkOptions remarkOptions("exec-assign-streams");
+static constexpr RemarkOptions assignStreamsRemarks("exec-assign-streams");
 
 static bool usesStreams(CommandOpInterface command) {
   return command.getStream() != 0 || command.getRecordedEvent() || command.getAwaitedEvent();
@@ -66,7 +66,7 @@ void AssignStreamsPass::sortCommands(SmallVector<CommandOpInterface> &commands, 
   if (moved == 0)
     return;
   if (!liveSets.tryMove(places)) {
-    remark::missed(entry.getLoc(), remarkOptions("KeptOrder"))
+    remark::missed(entry.getLoc(), assignStreamsRemarks("KeptOrder"))
         << remark::add("@{0}: {1} commands stay behind others that depend on later collectives: in another order "
                        "they would raise the largest live set",
                        entry.getSymName().str(), moved);
@@ -81,7 +81,7 @@ void AssignStreamsPass::sortCommands(SmallVector<CommandOpInterface> &commands, 
   for (CommandOpInterface command : ArrayRef(commands).drop_front(first))
     command->moveBefore(&body, body.end());
   numMoved += moved;
-  remark::passed(entry.getLoc(), remarkOptions("Sorted")) << remark::add(
+  remark::passed(entry.getLoc(), assignStreamsRemarks("Sorted")) << remark::add(
       "@{0}: {1} commands run ahead of others that depend on later collectives", entry.getSymName().str(), moved);
 }
 
@@ -92,7 +92,7 @@ void AssignStreamsPass::describeMemoryWaits(ArrayRef<CommandOpInterface> command
     if (edge.bytesWithout == 0)
       continue;
     ++numMemoryWaits;
-    remark::analysis(commands[edge.waiting]->getLoc(), remarkOptions("MemoryWait"))
+    remark::analysis(commands[edge.waiting]->getLoc(), assignStreamsRemarks("MemoryWait"))
         << remark::add("waits for memory that {0} frees: otherwise {1} bytes would be in use; the largest live set of "
                        "one stream is {2} bytes",
                        CommandOpInterface(commands[edge.ended]).getCommandName(), edge.bytesWithout, largestLiveSet);
@@ -145,18 +145,18 @@ void AssignStreamsPass::describeOverlap() {
         beside.set(other);
     ++collectives;
     if (beside.none()) {
-      remark::missed(command->getLoc(), remarkOptions("Alone"))
+      remark::missed(command->getLoc(), assignStreamsRemarks("Alone"))
           << remark::add("no command can run at the same time: the next one waits for the result");
       continue;
     }
     ++overlapping;
     besideAny |= beside;
-    remark::analysis(command->getLoc(), remarkOptions("Overlap"))
+    remark::analysis(command->getLoc(), assignStreamsRemarks("Overlap"))
         << remark::add("can overlap with {0}", describe(beside));
   }
   numCollectives += collectives;
   numOverlapping += overlapping;
-  remark::passed(entry.getLoc(), remarkOptions("Streams"))
+  remark::passed(entry.getLoc(), assignStreamsRemarks("Streams"))
       << remark::add("@{0}: {1} collectives on stream 1; {2} can overlap with {3}", entry.getSymName().str(),
                      collectives, overlapping, describe(besideAny));
 }
@@ -167,7 +167,7 @@ void AssignStreamsPass::runOnOperation() {
   if (llvm::none_of(commands, communicates))
     return;
   if (llvm::any_of(commands, usesStreams)) {
-    remark::missed(entry.getLoc(), remarkOptions("KeptStreams"))
+    remark::missed(entry.getLoc(), assignStreamsRemarks("KeptStreams"))
         << remark::add("@{0}: its commands already use streams or events", entry.getSymName().str());
     return;
   }

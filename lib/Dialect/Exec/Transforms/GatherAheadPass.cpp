@@ -25,7 +25,7 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
 
-static constexpr RemarkOptions remarkOptions("exec-gather-ahead");
+static constexpr RemarkOptions gatherAheadRemarks("exec-gather-ahead");
 static constexpr StringRef prepareName = "prepare";
 
 namespace {
@@ -210,7 +210,7 @@ void GatherAheadPass::run(EntryOp entry) {
   llvm::append_range(ahead, ArrayRef(units).take_front(count));
   size_t all = fixed.size() + units.size();
   auto missed = [&](StringRef name, StringRef why) {
-    remark::missed(entry.getLoc(), remarkOptions(name))
+    remark::missed(entry.getLoc(), gatherAheadRemarks(name))
         << remark::add("@{0}: its {1} gathers stay at its start: {2}", entry.getSymName(), all, why);
   };
   if (ahead.empty())
@@ -231,7 +231,7 @@ void GatherAheadPass::run(EntryOp entry) {
   for (const UpdateUnit &unit : fixed)
     CollectiveOp(unit.gather)->erase();
   numGathers += ahead.size();
-  remark::passed(entry.getLoc(), remarkOptions("Ahead"))
+  remark::passed(entry.getLoc(), gatherAheadRemarks("Ahead"))
       << remark::add("@{0}: {1} of {2} gathers follow the updates of their variables, and the next run begins without "
                      "them",
                      entry.getSymName(), ahead.size(), all);

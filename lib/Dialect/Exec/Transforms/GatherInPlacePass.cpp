@@ -21,7 +21,7 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
 
-static constexpr RemarkOptions remarkOptions("exec-gather-in-place");
+static constexpr RemarkOptions gatherInPlaceRemarks("exec-gather-in-place");
 
 namespace {
 /// An operand of an all-gather: a part of a variable, and the allocation that receives all parts.
@@ -165,7 +165,7 @@ LogicalResult GatherInPlacePass::run(EntryOp entry, const SymbolTable &symbols) 
   if (failed(memory))
     return failure();
   if (memory->after > memory->before) {
-    remark::missed(entry.getLoc(), remarkOptions("KeptCopies"))
+    remark::missed(entry.getLoc(), gatherInPlaceRemarks("KeptCopies"))
         << remark::add("{0}: {1} operands are gathered into the arena: in place, the largest live set and the gathered "
                        "variables would grow from {2} to {3} bytes",
                        entry.getName(), gathers.size(), memory->before, memory->after);
@@ -182,7 +182,7 @@ LogicalResult GatherInPlacePass::run(EntryOp entry, const SymbolTable &symbols) 
     bytes += getStorageBytes(gather.variable.getWholeType());
   }
   numOperands += gathers.size();
-  remark::passed(entry.getLoc(), remarkOptions("InPlace"))
+  remark::passed(entry.getLoc(), gatherInPlaceRemarks("InPlace"))
       << remark::add("{0}: {1} operands of all-gathers, {2} bytes, surround the own parts of variables",
                      entry.getName(), gathers.size(), bytes);
   return success();

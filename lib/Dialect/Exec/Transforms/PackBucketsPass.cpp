@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Alignment.h"
 #include "cs336/Dialect/Exec/Transforms/ArenaPacking.h"
 #include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
 #include "cs336/Dialect/Exec/Transforms/Passes.h"
@@ -22,10 +23,7 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
 
-static constexpr RemarkOptions remarkOptions("exec-pack-buckets");
-
-/// The largest alignment that `exec.entry` accepts.
-static constexpr uint64_t kMostAlignment = 1 << 21;
+static constexpr RemarkOptions packBucketsRemarks("exec-pack-buckets");
 
 namespace {
 /// Operands of a collective that become parts of one allocation, in the order of the parts.
@@ -210,7 +208,7 @@ void PackBucketsPass::pack(CollectiveOp collective, const Range &range, LiveBloc
   std::string name = collective.getCommandName();
   ArenaBlock merged = blocks.merge(range);
   if (int64_t largest = blocks.getLargestWith(range, merged); largest > bound) {
-    remark::missed(collective.getLoc(), remarkOptions("KeptApart"))
+    remark::missed(collective.getLoc(), packBucketsRemarks("KeptApart"))
         << remark::add("{0}: {1} operands stay apart: in one range they would raise the largest live set from {2} to "
                        "{3} bytes",
                        name, range.allocs.size(), bound, largest);
@@ -223,15 +221,14 @@ void PackBucketsPass::pack(CollectiveOp collective, const Range &range, LiveBloc
     alloc.erase();
   ++numRanges;
   numParts += range.allocs.size();
-  remark::passed(collective.getLoc(), remarkOptions("Packed"))
+  remark::passed(collective.getLoc(), packBucketsRemarks("Packed"))
       << remark::add("{0}: {1} operands are one range of {2} bytes", name, range.allocs.size(), range.bytes);
 }
 
 LogicalResult PackBucketsPass::pack() {
   EntryOp entry = getOperation();
-  if (!llvm::isPowerOf2_64(alignment) || alignment > kMostAlignment)
-    return entry.emitError() << "alignment must be a power of two up to " << kMostAlignment << ", is "
-                             << alignment.getValue();
+  if (failed(verifyAlignment(entry, alignment)))
+    return failure();
   SmallVector<CollectiveOp> collectives;
   for (auto collective : entry.getBody().getOps<CollectiveOp>())
     if (collective.getKind() == CollectiveKind::AllReduce && collective.getSources().size() > 1)

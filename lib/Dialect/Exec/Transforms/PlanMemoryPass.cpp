@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Alignment.h"
 #include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/Exec/Transforms/ArenaPacking.h"
 #include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
@@ -23,10 +24,9 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
 
-static constexpr RemarkOptions remarkOptions("exec-plan-memory");
+static constexpr RemarkOptions planMemoryRemarks("exec-plan-memory");
 
-/// The largest values that `exec.entry` accepts.
-static constexpr uint64_t kMostAlignment = 1 << 21;
+/// The largest arena that `exec.entry` accepts, in bytes.
 static constexpr int64_t kMostArenaBytes = int64_t{1} << 62;
 
 namespace {
@@ -49,9 +49,8 @@ private:
 
 LogicalResult PlanMemoryPass::plan() {
   EntryOp entry = getOperation();
-  if (!llvm::isPowerOf2_64(alignment) || alignment > kMostAlignment)
-    return entry.emitError() << "alignment must be a power of two up to " << kMostAlignment << ", is "
-                             << alignment.getValue();
+  if (failed(verifyAlignment(entry, alignment)))
+    return failure();
 
   HappensBefore order(entry);
   FailureOr<std::vector<Lifetime>> lifetimes = computeLifetimes(entry, order);
@@ -87,7 +86,7 @@ LogicalResult PlanMemoryPass::plan() {
   numAllocations += blocks.size();
   arenaBytes += plan.bytes;
   liveBytes += largestLiveSet;
-  remark::analysis(entry.getLoc(), remarkOptions("MemoryPlan"))
+  remark::analysis(entry.getLoc(), planMemoryRemarks("MemoryPlan"))
       << remark::add("@{0}: {1} allocations in an arena of {2} bytes; the largest live set is {3} bytes",
                      entry.getSymName().str(), blocks.size(), plan.bytes, largestLiveSet);
   return success();

@@ -24,7 +24,7 @@ using Position = int64_t;
 constexpr Position kNone = -1;
 
 /// The last accesses of a piece of storage on each stream.
-struct Accesses {
+struct StreamAccesses {
   std::array<Position, kNumStreams> read{kNone, kNone}, write{kNone, kNone};
 };
 
@@ -85,7 +85,7 @@ private:
   ArrayRef<CommandOpInterface> commands;
   int64_t largestLiveSet;
   ArenaUse arena;
-  llvm::DenseMap<const void *, Accesses> accesses;
+  llvm::DenseMap<const void *, StreamAccesses> accesses;
   Position latestComputation = kNone;
   /// For each stream, the last command of the other that has ended when its next command starts.
   std::array<Position, kNumStreams> known{kNone, kNone};
@@ -171,7 +171,7 @@ Position EdgeFinder::findDependence(CommandOpInterface command, Stream stream) {
   for (Value read : command.getReads())
     last = std::max(last, accesses[getStorageIdentity(read)].write[other]);
   for (Value write : command.getWrites()) {
-    const Accesses &earlier = accesses[getStorageIdentity(write)];
+    const StreamAccesses &earlier = accesses[getStorageIdentity(write)];
     last = std::max({last, earlier.write[other], earlier.read[other]});
   }
   return last;

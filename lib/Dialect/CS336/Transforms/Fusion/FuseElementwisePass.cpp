@@ -33,7 +33,7 @@ class FuseElementwisePass : public cs336::impl::FuseElementwisePassBase<FuseElem
 };
 } // namespace
 
-static constexpr RemarkOptions remarkOptions("cs336-fuse-elementwise");
+static constexpr RemarkOptions fuseElementwiseRemarks("cs336-fuse-elementwise");
 
 static StringRef getReason(FusionBarrier barrier) {
   switch (barrier) {
@@ -72,7 +72,7 @@ static void remarkClosedReductions(Block &block, const FusionRoles &roles) {
     if (roles.get(&op) != FusionRole::ClosedReduction)
       continue;
     if (isReadByFusible(&op, roles))
-      remark::missed(op.getLoc(), remarkOptions("KernelEnds"))
+      remark::missed(op.getLoc(), fuseElementwiseRemarks("KernelEnds"))
           << "the result is stored for another kernel: the reduction is over other axes than the last, or over all";
   }
 }
@@ -88,7 +88,7 @@ void FuseElementwisePass::runOnOperation() {
   numRecomputed += regions.getNumRecomputed();
   for (const FusionGroups::Missed &missed : groups.getMissed())
     if (groups.find(missed.producer) != groups.find(missed.consumer))
-      remark::missed(missed.consumer->getLoc(), remarkOptions("NotFused")) << remark::add(
+      remark::missed(missed.consumer->getLoc(), fuseElementwiseRemarks("NotFused")) << remark::add(
           "not fused with {0}: {1}", missed.producer->getName().stripDialect().str(), getReason(missed.barrier).str());
   outlineGroups(block, roles, groups, [&](FusedOp fused, const FusionGroup &group) {
     int64_t before = 0;
@@ -96,7 +96,7 @@ void FuseElementwisePass::runOnOperation() {
       if (auto cost = dyn_cast<CostOpInterface>(op))
         before = addSaturating(before, cost.getBytes());
     int64_t after = fused.getBytes();
-    remark::passed(fused.getLoc(), remarkOptions("Fused"))
+    remark::passed(fused.getLoc(), fuseElementwiseRemarks("Fused"))
         << remark::add("{0} operations in one kernel: {1} bytes instead of {2}", group.ops.size(), after, before);
     ++numGroups;
     numFused += group.ops.size();

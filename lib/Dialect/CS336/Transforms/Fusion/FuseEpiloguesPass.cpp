@@ -20,7 +20,7 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-static constexpr RemarkOptions remarkOptions("cs336-fuse-epilogues");
+static constexpr RemarkOptions fuseEpiloguesRemarks("cs336-fuse-epilogues");
 
 static bool isInMemory(Value value) {
   auto fusible = value.getDefiningOp<FusibleOpInterface>();
@@ -72,7 +72,8 @@ static MatmulOp findMatmul(AddOp sum) {
     if (cast && reason.empty())
       reason = "the matmul's result is cast before the addition";
     if (!reason.empty())
-      remark::missed(sum.getLoc(), remarkOptions("SumKept")) << remark::add("addition not fused: {0}", reason.str());
+      remark::missed(sum.getLoc(), fuseEpiloguesRemarks("SumKept"))
+          << remark::add("addition not fused: {0}", reason.str());
     else if (!found || found->isBeforeInBlock(matmul))
       found = matmul;
   }
@@ -129,11 +130,11 @@ void FuseEpiloguesPass::fuse(AddOp sum) {
   // Both operands are available at the position of the sum.
   matmul->moveBefore(sum);
   if (Value bias = getBias(addend)) {
-    remark::passed(sum.getLoc(), remarkOptions("BiasFused")) << "the matmul adds the bias to its rows";
+    remark::passed(sum.getLoc(), fuseEpiloguesRemarks("BiasFused")) << "the matmul adds the bias to its rows";
     matmul.getBiasMutable().assign(bias);
     ++numBiases;
   } else {
-    remark::passed(sum.getLoc(), remarkOptions("SumFused")) << "the matmul adds it: only the addend is read";
+    remark::passed(sum.getLoc(), fuseEpiloguesRemarks("SumFused")) << "the matmul adds it: only the addend is read";
     matmul.getAddendMutable().assign(addend);
     ++numSums;
   }
@@ -146,11 +147,12 @@ void FuseEpiloguesPass::fuse(SelectOp select) {
   if (!matmul)
     return;
   if (StringRef reason = whyNot(matmul, select); !reason.empty()) {
-    remark::missed(select.getLoc(), remarkOptions("ActivationKept"))
+    remark::missed(select.getLoc(), fuseEpiloguesRemarks("ActivationKept"))
         << remark::add("ReLU not fused: {0}", reason.str());
     return;
   }
-  remark::passed(select.getLoc(), remarkOptions("ActivationFused")) << "the matmul computes it: nothing else is read";
+  remark::passed(select.getLoc(), fuseEpiloguesRemarks("ActivationFused"))
+      << "the matmul computes it: nothing else is read";
   matmul.setRelu(true);
   Value predicate = select.getPredicate();
   select.replaceAllUsesWith(matmul.getResult());

@@ -66,7 +66,7 @@ private:
 };
 } // namespace
 
-static constexpr RemarkOptions remarkOptions("cs336-hoist-invariants");
+static constexpr RemarkOptions hoistInvariantsRemarks("cs336-hoist-invariants");
 
 InvariantAnalysis::InvariantAnalysis(Block &block) {
   for (Operation &op : block) {
@@ -165,7 +165,7 @@ LogicalResult HoistInvariantsPass::hoist(func::FuncOp function, PrepareFunction 
   for (Value table : analysis.getTables(block)) {
     int64_t flops = analysis.getFlops(table), elements = cast<RankedTensorType>(table.getType()).getNumElements();
     if (flops < multiplySaturating(minFlops, elements))
-      remark::missed(table.getLoc(), remarkOptions("NotHoisted"))
+      remark::missed(table.getLoc(), hoistInvariantsRemarks("NotHoisted"))
           << remark::add("@{0} computes it in each call: {1} FLOPs for {2} elements, below min-flops = {3} per element",
                          function.getName(), flops, elements, minFlops.getValue());
     else
@@ -185,7 +185,7 @@ LogicalResult HoistInvariantsPass::hoist(func::FuncOp function, PrepareFunction 
     types.push_back(first.getType());
     ports.push_back(makePort(&getContext(), port::kDerived, name));
     locations.push_back(first.getLoc());
-    remark::passed(first.getLoc(), remarkOptions("Hoisted")) << remark::add(
+    remark::passed(first.getLoc(), hoistInvariantsRemarks("Hoisted")) << remark::add(
         "'{0}' saves {1} FLOPs per call of @{2}", name.str(), analysis.getFlops(first), function.getName().str());
   }
   unsigned firstIndex = function.getNumArguments();
@@ -212,7 +212,7 @@ void HoistInvariantsPass::runOnOperation() {
     if (!isEntry || function.isExternal())
       continue;
     if (!function.getBody().hasOneBlock()) {
-      remark::missed(function.getLoc(), remarkOptions("NotHoisted"))
+      remark::missed(function.getLoc(), hoistInvariantsRemarks("NotHoisted"))
           << remark::add("@{0} has several blocks, so each run computes its invariant values", function.getName());
       continue;
     }

@@ -62,10 +62,10 @@ class MergeGemmsPass : public cs336::impl::MergeGemmsPassBase<MergeGemmsPass>, p
 };
 } // namespace
 
-static constexpr RemarkOptions remarkOptions("cs336-merge-gemms");
+static constexpr RemarkOptions mergeGemmsRemarks("cs336-merge-gemms");
 
 static void remarkMissed(Location loc, const Twine &reason) {
-  remark::missed(loc, remarkOptions("NotMerged")) << remark::add("{0}", reason.str());
+  remark::missed(loc, mergeGemmsRemarks("NotMerged")) << remark::add("{0}", reason.str());
 }
 
 static GroupKey getKey(Group &group) {
@@ -295,7 +295,7 @@ LogicalResult MergeGemmsPass::merge(FunctionGroups &functionGroups, const llvm::
   for (auto [group, weight] : llvm::zip_equal(groups, packed)) {
     for (Candidate &candidate : *group)
       isReplaced.set(candidate.weight.getArgNumber());
-    remark::passed(group->front().linear.getLoc(), remarkOptions("Merged"))
+    remark::passed(group->front().linear.getLoc(), mergeGemmsRemarks("Merged"))
         << remark::add("{0} linears share '{1}'", group->size(), getPackedName(*group));
     rewriteGroup(*group, weight);
     numMerged += group->size();

@@ -20,7 +20,7 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-static constexpr RemarkOptions remarkOptions("cs336-checkpoint");
+static constexpr RemarkOptions checkpointRemarks("cs336-checkpoint");
 
 namespace {
 class CheckpointPass : public cs336::impl::CheckpointPassBase<CheckpointPass>, public CountingPass {
@@ -40,10 +40,10 @@ private:
 static void report(ArrayRef<ProgramBlock> blocks, size_t numBlocks, const RecomputedSpan &span) {
   Location loc = blocks.front().operations.front()->getLoc();
   if (span.getNumDropped() == 0)
-    remark::missed(loc, remarkOptions("NothingDropped"))
+    remark::missed(loc, checkpointRemarks("NothingDropped"))
         << remark::add("the backward pass reads no recomputable value of {0} of {1} blocks", blocks.size(), numBlocks);
   else
-    remark::passed(loc, remarkOptions("Recomputed"))
+    remark::passed(loc, checkpointRemarks("Recomputed"))
         << remark::add("{0} of {1} blocks together: {2} bytes of activations are dropped, {3} FLOPs are computed again",
                        blocks.size(), numBlocks, span.getDroppedBytes(), span.getFlops());
 }
@@ -52,7 +52,7 @@ void CheckpointPass::runOnOperation() {
   func::FuncOp function = getOperation();
   if (every == 0 || function.isExternal())
     return;
-  std::optional<RecomputableBlocks> found = RecomputableBlocks::find(function, remarkOptions);
+  std::optional<RecomputableBlocks> found = RecomputableBlocks::find(function, checkpointRemarks);
   if (!found)
     return;
   ArrayRef<ProgramBlock> blocks = found->blocks;

@@ -193,7 +193,7 @@ void Activations::recompute() {
   }
 }
 
-static constexpr RemarkOptions remarkOptions("cs336-recompute-pointwise");
+static constexpr RemarkOptions recomputePointwiseRemarks("cs336-recompute-pointwise");
 
 LogicalResult RecomputePointwisePass::initialize(MLIRContext *context) {
   if (minSaving >= 0 && minSaving <= 1)
@@ -209,25 +209,25 @@ bool RecomputePointwisePass::savesEnough() {
   int64_t saved = before - getLargestLiveSet(trial->getBody().front());
   if (static_cast<double>(saved) >= minSaving * static_cast<double>(before))
     return true;
-  remark::missed(function.getLoc(), remarkOptions("TooLittle")) << remark::add(
+  remark::missed(function.getLoc(), recomputePointwiseRemarks("TooLittle")) << remark::add(
       "nothing is computed again: of the {0} bytes that the function holds at most, {1} would be saved", before, saved);
   return false;
 }
 
 void RecomputePointwisePass::runOnOperation() {
   func::FuncOp function = getOperation();
-  if (function.isExternal() || !mayComputeAgain(function, remarkOptions))
+  if (function.isExternal() || !mayComputeAgain(function, recomputePointwiseRemarks))
     return;
   Activations activations(function, minBytes);
   if (activations.numDropped == 0)
-    remark::missed(function.getLoc(), remarkOptions("NothingDropped")) << remark::add(
+    remark::missed(function.getLoc(), recomputePointwiseRemarks("NothingDropped")) << remark::add(
         "the backward pass of @{0} reads no pointwise result of {1} bytes and more that could be computed again",
         function.getName(), minBytes.getValue());
   if (activations.numDropped == 0 || (minSaving > 0 && !savesEnough()))
     return;
   activations.recompute();
   numDropped += activations.numDropped;
-  remark::passed(function.getLoc(), remarkOptions("Recomputed"))
+  remark::passed(function.getLoc(), recomputePointwiseRemarks("Recomputed"))
       << remark::add("{0} pointwise results of {1} bytes are dropped after the forward pass and computed again",
                      activations.numDropped, activations.droppedBytes);
 }

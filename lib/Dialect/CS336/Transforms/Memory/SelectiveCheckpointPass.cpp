@@ -22,7 +22,7 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-static constexpr RemarkOptions remarkOptions("cs336-selective-checkpoint");
+static constexpr RemarkOptions selectiveCheckpointRemarks("cs336-selective-checkpoint");
 
 namespace {
 class SelectiveCheckpointPass : public cs336::impl::SelectiveCheckpointPassBase<SelectiveCheckpointPass>,
@@ -50,14 +50,14 @@ void SelectiveCheckpointPass::runOnOperation() {
   func::FuncOp function = getOperation();
   if (share == 0 || function.isExternal())
     return;
-  std::optional<RecomputableBlocks> found = RecomputableBlocks::find(function, remarkOptions);
+  std::optional<RecomputableBlocks> found = RecomputableBlocks::find(function, selectiveCheckpointRemarks);
   if (!found)
     return;
   ArrayRef<ProgramBlock> blocks = found->blocks;
   numBlocks += blocks.size();
   RecomputationLadder ladder(blocks, found->forward);
   if (ladder.getNumRungs() == 0) {
-    remark::missed(function.getLoc(), remarkOptions("NothingDropped"))
+    remark::missed(function.getLoc(), selectiveCheckpointRemarks("NothingDropped"))
         << remark::add("the backward pass reads no recomputable value of the {0} blocks", blocks.size());
     return;
   }
@@ -70,7 +70,7 @@ void SelectiveCheckpointPass::runOnOperation() {
     RecomputedSpan span(block, found->forward, [&](Operation *op) { return ladder.includes(rung, op); });
     if (span.getNumDropped() == 0)
       continue;
-    remark::passed(block.operations.front()->getLoc(), remarkOptions("Recomputed"))
+    remark::passed(block.operations.front()->getLoc(), selectiveCheckpointRemarks("Recomputed"))
         << remark::add("block {0} of {1}, rung {2} of {3}: {4} bytes of activations are dropped, {5} FLOPs are "
                        "computed again",
                        index + 1, blocks.size(), rung, ladder.getNumRungs(), span.getDroppedBytes(), span.getFlops());

@@ -26,7 +26,7 @@ static FloatType getFloatType(Type type) {
   return tensor ? dyn_cast<FloatType>(tensor.getElementType()) : FloatType();
 }
 
-static constexpr RemarkOptions remarkOptions("cs336-autocast");
+static constexpr RemarkOptions autocastRemarks("cs336-autocast");
 
 static bool isLow(FloatType type) { return type.getWidth() < 32; }
 
@@ -112,7 +112,7 @@ std::optional<Choice> Autocast::choose(Operation *op) {
   case AutocastPolicy::Low:
   case AutocastPolicy::Float32: {
     if (hasF64) {
-      remark::missed(op->getLoc(), remarkOptions("Float64Kept"))
+      remark::missed(op->getLoc(), autocastRemarks("Float64Kept"))
           << remark::add("'{0}' has float64 operands, which autocast does not change", op->getName().getStringRef());
       return std::nullopt;
     }
@@ -226,7 +226,7 @@ void AutocastPass::allowTF32(func::FuncOp function) {
     ++numAllowed;
   });
   numTF32 += numAllowed;
-  remark::passed(function.getLoc(), remarkOptions("TF32Allowed"))
+  remark::passed(function.getLoc(), autocastRemarks("TF32Allowed"))
       << remark::add("@{0}: {1} operations may round their inputs to tf32", function.getName(), numAllowed);
 }
 
@@ -253,7 +253,7 @@ void AutocastPass::runOnOperation() {
   numCasts += autocast.numCasts;
   function.setFunctionType(
       FunctionType::get(&getContext(), function.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
-  remark::passed(function.getLoc(), remarkOptions("Cast"))
+  remark::passed(function.getLoc(), autocastRemarks("Cast"))
       << remark::add("@{0}: {1} casts inserted, so that operations compute in {2} or float32 as their policy requires",
                      function.getName(), autocast.numCasts, low.isBF16() ? "bf16" : "f16");
 }

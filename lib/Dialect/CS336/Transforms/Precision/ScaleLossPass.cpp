@@ -19,7 +19,7 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-static constexpr RemarkOptions remarkOptions("cs336-scale-loss");
+static constexpr RemarkOptions scaleLossRemarks("cs336-scale-loss");
 
 namespace {
 class ScaleLossPass : public cs336::impl::ScaleLossPassBase<ScaleLossPass>, public CountingPass {
@@ -57,7 +57,7 @@ LogicalResult ScaleLossPass::scaleLoss(func::FuncOp function) {
     return failure();
   function->setAttr(CS336Dialect::kLossScalingAttr, scaling);
   ++numScaled;
-  remark::passed(function.getLoc(), remarkOptions("Scaled")) << remark::add(
+  remark::passed(function.getLoc(), scaleLossRemarks("Scaled")) << remark::add(
       "@{0}: the loss is multiplied by '{1}', {2} at first; times {3} after {4} finite steps, times {5} after another",
       function.getName(), state::kLossScale, scaling.getInit(), scaling.getGrowth(), scaling.getInterval(),
       scaling.getBackoff());

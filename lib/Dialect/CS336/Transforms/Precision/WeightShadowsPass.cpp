@@ -37,7 +37,7 @@ static BlockArgument getRoundedParameter(CastOp cast, func::FuncOp function) {
   return getPortKind(port) == port::kParameter && !getPortName(port).empty() ? argument : nullptr;
 }
 
-static constexpr RemarkOptions remarkOptions("cs336-weight-shadows");
+static constexpr RemarkOptions weightShadowsRemarks("cs336-weight-shadows");
 
 static std::string getShadowName(StringRef parameter, Type elementType) {
   std::string name = "shadow.";
@@ -132,7 +132,7 @@ LogicalResult WeightShadowsPass::replaceCasts(func::FuncOp function) {
     types.push_back(type);
     ports.push_back(makeShadowPort(name, port));
     locations.push_back(parameter.getLoc());
-    remark::passed(equal.front().getLoc(), remarkOptions("Shadowed")) << remark::add(
+    remark::passed(equal.front().getLoc(), weightShadowsRemarks("Shadowed")) << remark::add(
         "@{0} reads '{1}' instead of rounding '{2}'", function.getSymName().str(), name, parameterName.str());
   }
   // Inserts all arguments at once, because each insertion copies the attributes of all arguments.
@@ -253,13 +253,13 @@ void WeightShadowsPass::runOnOperation() {
     if (function.getBody().hasOneBlock())
       functions.push_back(function);
     else
-      remark::missed(function.getLoc(), remarkOptions("NoShadows"))
+      remark::missed(function.getLoc(), weightShadowsRemarks("NoShadows"))
           << remark::add("@{0} has several blocks and goes on rounding its parameters", function.getName());
   }
   for (func::FuncOp function : functions)
     collect(function);
   if (shadowed.empty()) {
-    remark::missed(getOperation().getLoc(), remarkOptions("NoShadows"))
+    remark::missed(getOperation().getLoc(), weightShadowsRemarks("NoShadows"))
         << remark::add("no entry rounds a parameter to fewer bits, as autocast makes them do");
     return;
   }

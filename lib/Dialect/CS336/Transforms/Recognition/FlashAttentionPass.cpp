@@ -38,7 +38,7 @@ private:
 };
 } // namespace
 
-static constexpr RemarkOptions remarkOptions("cs336-flash-attention");
+static constexpr RemarkOptions flashAttentionRemarks("cs336-flash-attention");
 
 /// Returns the arithmetic of both matmuls.
 static Precision getPrecision(AttentionMatch &match) {
@@ -101,7 +101,7 @@ void FlashAttentionPass::fuse(AttentionMatch &match) {
     ++numCausal;
   if (attention.hasScoreFunction())
     ++numFunctions;
-  remark::passed(attention.getLoc(), remarkOptions("Fused")) << remark::add("{0}", describe(attention));
+  remark::passed(attention.getLoc(), flashAttentionRemarks("Fused")) << remark::add("{0}", describe(attention));
   // Called last, so that an attention with an unused result is erased too.
   eraseDead(replaced);
 }
@@ -124,7 +124,7 @@ void FlashAttentionPass::runOnOperation() {
       fuse(*match);
     } else if (auto *refusal = std::get_if<AttentionRefusal>(&result)) {
       ++numRefused;
-      remark::missed(refusal->op->getLoc(), remarkOptions(refusal->name))
+      remark::missed(refusal->op->getLoc(), flashAttentionRemarks(refusal->name))
           << remark::add("not fused: {0}", refusal->reason);
     }
   }

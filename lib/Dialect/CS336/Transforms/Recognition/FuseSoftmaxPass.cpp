@@ -22,7 +22,7 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-static constexpr RemarkOptions remarkOptions("cs336-fuse-softmax");
+static constexpr RemarkOptions fuseSoftmaxRemarks("cs336-fuse-softmax");
 
 namespace {
 /// The operations on the scores' side that become part of a softmax, or of its gradient.
@@ -46,7 +46,7 @@ class FuseSoftmaxPass : public cs336::impl::FuseSoftmaxPassBase<FuseSoftmaxPass>
 } // namespace
 
 static void remarkStays(Operation *op, StringRef what, StringRef reason) {
-  remark::missed(op->getLoc(), remarkOptions("NotAbsorbed"))
+  remark::missed(op->getLoc(), fuseSoftmaxRemarks("NotAbsorbed"))
       << remark::add("the {0} before a softmax is not fused: {1}", what.str(), reason.str());
 }
 
@@ -141,7 +141,8 @@ void FuseSoftmaxPass::fuse(const SoftmaxChain &chain) {
   Value mask = buildMask(builder, loc, scores);
   Value result = SoftmaxOp::create(builder, loc, scores.end, mask, builder.getF64FloatAttr(scores.scale));
   int64_t size = cast<RankedTensorType>(result.getType()).getShape().back();
-  remark::passed(loc, remarkOptions("Fused")) << remark::add("a softmax of {0} elements{1}", size, describe(scores));
+  remark::passed(loc, fuseSoftmaxRemarks("Fused"))
+      << remark::add("a softmax of {0} elements{1}", size, describe(scores));
   ++numFused;
 
   if (chain.inputGradient) {
@@ -153,7 +154,7 @@ void FuseSoftmaxPass::fuse(const SoftmaxChain &chain) {
     Value inputGradient = SoftmaxBackwardOp::create(builder, gradientLoc, result, chain.resultGradient, mask,
                                                     builder.getF64FloatAttr(gradient.scale));
     gradient.end.replaceAllUsesWith(inputGradient);
-    remark::passed(gradientLoc, remarkOptions("GradientFused"))
+    remark::passed(gradientLoc, fuseSoftmaxRemarks("GradientFused"))
         << remark::add("the gradient of a softmax of {0} elements{1}", size, describe(gradient));
     ++numGradients;
   }
@@ -173,7 +174,7 @@ void FuseSoftmaxPass::runOnOperation() {
     if (auto *chain = std::get_if<SoftmaxChain>(&match))
       fuse(*chain);
     else if (auto *refusal = std::get_if<SoftmaxRefusal>(&match))
-      remark::missed(op->getLoc(), remarkOptions("NotFused"))
+      remark::missed(op->getLoc(), fuseSoftmaxRemarks("NotFused"))
           << remark::add("not fused as a softmax: {0}", refusal->reason);
   }
 }

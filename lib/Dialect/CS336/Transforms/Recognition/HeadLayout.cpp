@@ -9,15 +9,10 @@
 
 #include "cs336/Dialect/CS336/IR/TensorTypes.h"
 
-#include <functional>
-#include <numeric>
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 using namespace cs336;
-
-static int64_t product(ArrayRef<int64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<int64_t>());
-}
 
 //===----------------------------------------------------------------------===//
 // Layout operations
@@ -136,8 +131,9 @@ Value HeadLayout::getQuery() {
   auto sizes = scores.getSizes();
   Value heads = composeTranspose(builder, scores.getLoc(), query, perm);
   ArrayRef<int64_t> axes = leading;
-  return composeReshape(builder, scores.getLoc(), heads,
-                        {product(axes.take_front(numBatch)), sizes.m, product(axes.drop_front(numBatch)), sizes.k});
+  return composeReshape(
+      builder, scores.getLoc(), heads,
+      {computeProduct(axes.take_front(numBatch)), sizes.m, computeProduct(axes.drop_front(numBatch)), sizes.k});
 }
 
 Value HeadLayout::getKeyOrValue(const Repeated &repeated, bool isTransposed) {
@@ -157,8 +153,9 @@ Value HeadLayout::getKeyOrValue(const Repeated &repeated, bool isTransposed) {
   }
   auto perm = getPermutation(numBatch, numKeyAxes, isTransposed);
   int64_t columns = shapeOf(tensor)[perm.back()], rows = shapeOf(tensor)[perm[numBatch]];
-  return composeReshape(builder, loc, composeTranspose(builder, loc, tensor, perm),
-                        {product(axes.take_front(numBatch)), rows, product(axes.drop_front(numBatch)), columns});
+  return composeReshape(
+      builder, loc, composeTranspose(builder, loc, tensor, perm),
+      {computeProduct(axes.take_front(numBatch)), rows, computeProduct(axes.drop_front(numBatch)), columns});
 }
 
 Value HeadLayout::getKey() { return getKeyOrValue(key, !scores.getTransposeB()); }

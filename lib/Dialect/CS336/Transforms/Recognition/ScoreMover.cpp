@@ -14,18 +14,13 @@
 #include "cs336/Dialect/CS336/IR/IntegerRanges.h"
 #include "cs336/Dialect/CS336/IR/ScoreFunction.h"
 #include "cs336/Dialect/CS336/IR/TensorTypes.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace cs336;
-
-static int64_t product(ArrayRef<int64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<int64_t>());
-}
 
 static FloatType getScoreType(Value scores) { return cast<FloatType>(tensorType(scores).getElementType()); }
 
@@ -87,7 +82,7 @@ std::pair<int64_t, int64_t> ScoreMover::getGroup(int64_t axis) const {
 
 Value ScoreMover::getIndex(int64_t axis) const {
   auto [begin, end] = getGroup(axis);
-  if (product(ArrayRef(shape).slice(begin, end - begin)) != shape[axis])
+  if (computeProduct(ArrayRef(shape).slice(begin, end - begin)) != shape[axis])
     return {};
   int64_t numLeading = static_cast<int64_t>(shape.size()) - 2;
   unsigned argument = axis == numLeading       ? score::kQuery
@@ -159,7 +154,7 @@ Value ScoreMover::readTable(Value tensor, Axes axes) {
     for (int64_t each = begin; each < end; ++each)
       if (shape[each] != 1)
         whole.push_back(each);
-    merged.push_back(product(ArrayRef(shape).slice(begin, end - begin)));
+    merged.push_back(computeProduct(ArrayRef(shape).slice(begin, end - begin)));
     int64_t numLeading = rank - 2;
     indices.push_back(function->getArgument(begin == numLeading       ? score::kQuery
                                             : begin == numLeading + 1 ? score::kKey
@@ -327,8 +322,8 @@ Value ScoreMover::copyEmbedding(EmbeddingOp op, const Axes &axes) {
   Axes ofIds(axes.begin(), axes.end() - 1);
   Value row = convert(move(op.getIds(), ofIds), inner.getI32Type());
   int64_t numLeading = static_cast<int64_t>(shape.size()) - 2;
-  int64_t bounds[] = {product(ArrayRef(shape).take_front(numBatchAxes)),
-                      product(ArrayRef(shape).slice(numBatchAxes, numLeading - numBatchAxes)), shape[numLeading],
+  int64_t bounds[] = {computeProduct(ArrayRef(shape).take_front(numBatchAxes)),
+                      computeProduct(ArrayRef(shape).slice(numBatchAxes, numLeading - numBatchAxes)), shape[numLeading],
                       shape[numLeading + 1]};
   auto getArgumentRange = [&](BlockArgument argument) { return getScoreArgumentRange(argument, bounds); };
   IntegerRanges ranges(getArgumentRange);

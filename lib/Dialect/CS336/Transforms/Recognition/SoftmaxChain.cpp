@@ -46,7 +46,7 @@ struct RepeatedReduction {
   }
 };
 
-class Matcher {
+class SoftmaxMatcher {
 public:
   SoftmaxMatch run(Operation *op);
 
@@ -86,7 +86,7 @@ static Value matchReciprocal(Value value) {
 }
 
 /// Matches e/broadcast(Σ), e·(1/broadcast(Σ)) or e·broadcast(1/Σ).
-std::optional<Matcher::Quotient> Matcher::matchQuotient(Operation *op) {
+std::optional<SoftmaxMatcher::Quotient> SoftmaxMatcher::matchQuotient(Operation *op) {
   if (auto div = dyn_cast<DivOp>(op)) {
     auto exp = div.getLhs().getDefiningOp<ExpOp>();
     std::optional<RepeatedReduction> repeated = matchRepeated(div.getRhs(), ReduceKind::Sum);
@@ -115,7 +115,7 @@ std::optional<Matcher::Quotient> Matcher::matchQuotient(Operation *op) {
   return std::nullopt;
 }
 
-SoftmaxMatch Matcher::run(Operation *op) {
+SoftmaxMatch SoftmaxMatcher::run(Operation *op) {
   std::optional<Quotient> quotient = matchQuotient(op);
   if (!quotient)
     return std::monostate();
@@ -149,7 +149,7 @@ SoftmaxMatch Matcher::run(Operation *op) {
 }
 
 /// Returns a description of the chain's values that operations outside it use, with its verb, or an empty string.
-std::string Matcher::findOtherUse() {
+std::string SoftmaxMatcher::findOtherUse() {
   for (Operation *op : chain.operations) {
     Value result = op->getResult(0);
     bool isInside = llvm::all_of(op->getUsers(), [&](Operation *user) { return chain.operations.contains(user); });
@@ -171,7 +171,7 @@ std::string Matcher::findOtherUse() {
 //===----------------------------------------------------------------------===//
 
 /// Matches dz = e·(a + broadcast(Σ −(a·y))), where a = dy/Σe.
-void Matcher::matchGradient(DivOp quotient) {
+void SoftmaxMatcher::matchGradient(DivOp quotient) {
   DivOp ratio;
   for (Operation *user : sum.broadcast->getUsers())
     if (auto div = dyn_cast<DivOp>(user); div && div != quotient && div.getRhs() == sum.broadcast.getResult())
@@ -205,7 +205,7 @@ void Matcher::matchGradient(DivOp quotient) {
 }
 
 /// Matches dz + select(z = max z, broadcast(Σ(−dz)/number of maxima), 0).
-Value Matcher::matchMaximumGradient(Value inputGradient) {
+Value SoftmaxMatcher::matchMaximumGradient(Value inputGradient) {
   NegOp negated;
   AddOp total;
   for (Operation *user : inputGradient.getUsers()) {
@@ -237,4 +237,4 @@ Value Matcher::matchMaximumGradient(Value inputGradient) {
   return total;
 }
 
-SoftmaxMatch cs336::matchSoftmax(Operation *op) { return Matcher().run(op); }
+SoftmaxMatch cs336::matchSoftmax(Operation *op) { return SoftmaxMatcher().run(op); }

@@ -22,7 +22,7 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-static constexpr RemarkOptions remarkOptions("cs336-differentiate");
+static constexpr RemarkOptions differentiateRemarks("cs336-differentiate");
 
 static bool isFloat(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -265,7 +265,7 @@ LogicalResult DifferentiatePass::differentiate(func::FuncOp function) {
     StringRef name = getPortName(attributes);
     Value gradient = reverse.getGradient(parameter);
     if (!gradient) {
-      remark::missed(parameter.getLoc(), remarkOptions("NoGradient"))
+      remark::missed(parameter.getLoc(), differentiateRemarks("NoGradient"))
           << remark::add("the loss does not depend on parameter '{0}': its gradient is zero", name.str());
       gradient = ConstantOp::create(builder, inPhase(Phase::Backward, parameter.getLoc()),
                                     cast<RankedTensorType>(parameter.getType()), 0.0);

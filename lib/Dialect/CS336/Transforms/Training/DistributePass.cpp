@@ -33,7 +33,7 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-static constexpr RemarkOptions remarkOptions("cs336-distribute");
+static constexpr RemarkOptions distributeRemarks("cs336-distribute");
 static constexpr double kMiB = 1 << 20;
 /// The value of the option that stands for one layer in mode fsdp, and for all layers in mode zero1.
 static constexpr int64_t kAutomaticPrefetch = -1;
@@ -196,7 +196,7 @@ double Distributor::predictBucketBytes(int64_t gradientBytes) {
       return Exchange{getKind(bucket), getBytes(bucket), bucket.back()->value.getDefiningOp()};
     });
   });
-  remark::passed(function.getLoc(), remarkOptions("BucketSize")) << remark::add(
+  remark::passed(function.getLoc(), distributeRemarks("BucketSize")) << remark::add(
       "@{0}: buckets of {1} MiB: {2} collectives take {3}, {4} of it after the computation of {5}, as predicted for "
       "{6} ranks on {7}; the earliest end, {8} after the computation, has buckets of {9} MiB",
       function.getName(), formatSize(chosen), chosen.numCollectives, formatMilliseconds(chosen.time.communication),
@@ -299,7 +299,7 @@ void Distributor::exchange(const Bucket &bucket) {
   if (bucket.size() == 1)
     return;
   auto names = llvm::map_range(bucket, [](const Member *member) -> StringRef { return member->name; });
-  remark::passed(loc, remarkOptions("Bucketed"))
+  remark::passed(loc, distributeRemarks("Bucketed"))
       << remark::add("@{0}: {1} has {2} values, {3}: {4}", function.getName(), name, bucket.size(),
                      formatMiB(getBytes(bucket)), llvm::join(names, ", "));
 }
@@ -390,7 +390,7 @@ FailureOr<ShardedParameters> DistributePass::shard(func::FuncOp function, bool e
     return failure();
   numSharded += sharded->names.size();
   numCollectives += sharded->numGathers;
-  remark::passed(function.getLoc(), remarkOptions("Sharded")) << remark::add(
+  remark::passed(function.getLoc(), distributeRemarks("Sharded")) << remark::add(
       "@{0}: {1} parameters are sharded over {2} ranks, {3} replicated ({4} vectors, scalars or integers, {5} with "
       "rows that {2} does not divide); {6} collectives gather {7}",
       function.getName(), sharded->names.size(), worldSize.getValue(), sharded->numSmall + sharded->numIndivisible,
@@ -405,10 +405,10 @@ void DistributePass::exchange(func::FuncOp function, llvm::StringSet<> scattered
   numCollectives += distributor.numCollectives;
   numExchanged += distributor.numExchanged();
   if (distributor.numScatters > 0)
-    remark::passed(function.getLoc(), remarkOptions("Scattered"))
+    remark::passed(function.getLoc(), distributeRemarks("Scattered"))
         << remark::add("@{0}: {1} collectives scatter {2} of gradients", function.getName(), distributor.numScatters,
                        formatMiB(distributor.scatteredBytes));
-  remark::passed(function.getLoc(), remarkOptions("Distributed"))
+  remark::passed(function.getLoc(), distributeRemarks("Distributed"))
       << remark::add("@{0}: {1} values become means over {2} ranks, in {3} collectives", function.getName(),
                      distributor.numExchanged(), worldSize.getValue(), distributor.numCollectives);
 }
@@ -422,7 +422,7 @@ void DistributePass::runOnOperation() {
   if (function.isExternal() || worldSize == 1 || !functionMode || !(exchanges || shardsParameters()))
     return;
   if (function.walk([](CollectiveOp) { return WalkResult::interrupt(); }).wasInterrupted()) {
-    remark::missed(function.getLoc(), remarkOptions("HasCollectives"))
+    remark::missed(function.getLoc(), distributeRemarks("HasCollectives"))
         << remark::add("@{0} contains collectives and is not changed", function.getName());
     return;
   }

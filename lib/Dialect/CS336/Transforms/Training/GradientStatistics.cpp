@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace cs336;
 
-static Value convert(ImplicitLocOpBuilder &b, Value value, Type elementType) {
+Value cs336::convertElements(ImplicitLocOpBuilder &b, Value value, Type elementType) {
   RankedTensorType type = tensorType(value);
   return type.getElementType() == elementType ? value : CastOp::create(b, type.clone(elementType), value).getResult();
 }
@@ -85,9 +85,9 @@ static Value combine(ImplicitLocOpBuilder &b, SmallVector<Value> values) {
 }
 
 namespace {
-/// Scalars of several gradients: sums of squares, and flags that are 1 if an element is not finite. Either may be
+/// Statistics of several gradients: sums of squares, and flags that are 1 if an element is not finite. Either may be
 /// absent.
-struct Scalars {
+struct Statistics {
   SmallVector<Value> sums, flags;
 };
 
@@ -97,7 +97,7 @@ struct Totals {
 };
 } // namespace
 
-static Totals combine(ImplicitLocOpBuilder &b, const Scalars &scalars) {
+static Totals combine(ImplicitLocOpBuilder &b, const Statistics &scalars) {
   Totals totals;
   if (!scalars.sums.empty())
     totals.sum = combine<AddOp>(b, scalars.sums);
@@ -131,7 +131,7 @@ void GradientStatistics::build(ImplicitLocOpBuilder &b, ArrayRef<LocatedGradient
       llvm::any_of(gradients, [](const LocatedGradient &g) { return tensorType(g.value).getElementType().isF64(); });
   Type compute = isF64 ? Type(b.getF64Type()) : Type(b.getF32Type());
   auto scalar = RankedTensorType::get({}, compute);
-  Scalars whole, sharded;
+  Statistics whole, sharded;
   int64_t shards = 1;
   // Builds the values of all gradients before it combines them, so that one launch can read several.
   for (const LocatedGradient &gradient : gradients) {
@@ -148,11 +148,11 @@ void GradientStatistics::build(ImplicitLocOpBuilder &b, ArrayRef<LocatedGradient
     b.setInsertionPointToStart(&body);
     Value g = body.getArgument(0);
     SmallVector<Value> yielded;
-    Scalars &scalars = gradient.shards == 1 ? whole : sharded;
+    Statistics &scalars = gradient.shards == 1 ? whole : sharded;
     shards = std::max(shards, gradient.shards);
     if (wantsNorm) {
-      Value multiplier = factor ? convert(b, body.getArgument(1), compute) : Value();
-      yielded.push_back(buildSumOfSquares(b, convert(b, g, compute), multiplier));
+      Value multiplier = factor ? convertElements(b, body.getArgument(1), compute) : Value();
+      yielded.push_back(buildSumOfSquares(b, convertElements(b, g, compute), multiplier));
       scalars.sums.push_back(fused.getResult(0));
     }
     if (wantsFinite) {

@@ -12,6 +12,9 @@
 
 namespace cs336 {
 
+/// Converts a tensor to an element type. Returns the tensor itself if it has this type.
+mlir::Value convertElements(mlir::ImplicitLocOpBuilder &b, mlir::Value value, mlir::Type elementType);
+
 /// A gradient, and the location of the operations that read it.
 struct LocatedGradient {
   mlir::Value value;

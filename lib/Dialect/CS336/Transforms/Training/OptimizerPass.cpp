@@ -29,7 +29,7 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 
-static constexpr RemarkOptions remarkOptions("cs336-optimizer");
+static constexpr RemarkOptions optimizerRemarks("cs336-optimizer");
 
 static constexpr StringLiteral kStepName = "adamw.step";
 static constexpr StringLiteral kFirstMomentPrefix = "adamw.m.";
@@ -39,11 +39,6 @@ static constexpr StringLiteral kSecondMomentPrefix = "adamw.v.";
 static FloatType getComputeType(Type elementType) {
   MLIRContext *context = elementType.getContext();
   return elementType.isF64() ? FloatType(Float64Type::get(context)) : FloatType(Float32Type::get(context));
-}
-
-static Value convert(ImplicitLocOpBuilder &b, Value value, Type elementType) {
-  RankedTensorType type = tensorType(value);
-  return type.getElementType() == elementType ? value : CastOp::create(b, type.clone(elementType), value).getResult();
 }
 
 static ArrayAttr prefixViews(ArrayAttr views, StringRef prefix) {
@@ -75,7 +70,7 @@ struct Result {
 };
 
 /// The scalars that all updates of one compute type share.
-struct Scalars {
+struct UpdateScalars {
   Value lr, correction1, correction2, scale;
 };
 
@@ -102,7 +97,7 @@ private:
     results.push_back({value, makePort(context(), kind, name, views, /*init=*/nullptr, shards)});
   }
   LogicalResult clipAndUnscale(Value step, Value next);
-  const Scalars &getScalars(FloatType type);
+  const UpdateScalars &getScalars(FloatType type);
   void buildUpdate(const Update &update);
   void setResults();
 
@@ -116,7 +111,7 @@ private:
   SmallVector<Type> stateTypes;
   SmallVector<DictionaryAttr> statePorts;
   Value apply, lr, correction1, correction2, scale;
-  DenseMap<Type, Scalars> scalars;
+  DenseMap<Type, UpdateScalars> scalars;
 };
 } // namespace
 
@@ -176,7 +171,7 @@ LogicalResult AdamWBuilder::clipAndUnscale(Value step, Value next) {
     Value factor =
         DivOp::create(b, constantLike(norm, optimizer.getMaxNorm()), AddOp::create(b, norm, constantLike(norm, 1e-6)));
     Value clip = MinOp::create(b, factor, constantLike(norm, 1.0));
-    scale = lossScale ? MulOp::create(b, clip, convert(b, scale, tensorType(norm).getElementType())) : clip;
+    scale = lossScale ? MulOp::create(b, clip, convertElements(b, scale, tensorType(norm).getElementType())) : clip;
   }
   if (!statistics.isFinite) {
     addResult(next, port::kState, kStepName);
@@ -192,15 +187,15 @@ LogicalResult AdamWBuilder::clipAndUnscale(Value step, Value next) {
   return success();
 }
 
-const Scalars &AdamWBuilder::getScalars(FloatType type) {
+const UpdateScalars &AdamWBuilder::getScalars(FloatType type) {
   auto [entry, isNew] = scalars.try_emplace(type);
   if (isNew) {
     ImplicitLocOpBuilder::InsertionGuard guard(b);
     Location loc = b.getLoc();
     b.setLoc(location("adamw"));
     // An initializer list in braces is evaluated in order.
-    entry->second = {convert(b, lr, type), convert(b, correction1, type), convert(b, correction2, type),
-                     convert(b, scale, type)};
+    entry->second = {convertElements(b, lr, type), convertElements(b, correction1, type),
+                     convertElements(b, correction2, type), convertElements(b, scale, type)};
     b.setLoc(loc);
   }
   return entry->second;
@@ -216,7 +211,7 @@ void AdamWBuilder::buildUpdate(const Update &update) {
   ArrayAttr vViews = prefixViews(update.views, kSecondMomentPrefix);
   Value m = addState(momentType, mName, mViews, update.shards), v = addState(momentType, vName, vViews, update.shards);
 
-  const Scalars &s = getScalars(compute);
+  const UpdateScalars &s = getScalars(compute);
   auto real = [&](double value) { return b.getF64FloatAttr(value); };
   auto adamw = AdamWOp::create(b, type, momentType, momentType, update.parameter, update.gradient, m, v, s.lr,
                                s.correction1, s.correction2, s.scale, apply, real(optimizer.getBeta1()),
@@ -331,7 +326,7 @@ void OptimizerPass::runOnOperation() {
     return signalPassFailure();
   function->setAttr(CS336Dialect::kOptimizerAttr, *optimizer);
   numUpdates += builder.numUpdates;
-  remark::passed(function.getLoc(), remarkOptions("Updated"))
+  remark::passed(function.getLoc(), optimizerRemarks("Updated"))
       << remark::add("@{0}: AdamW updates {1} parameters{2}", function.getName(), builder.numUpdates,
                      optimizer->getMaxNorm() > 0 ? ", with gradients clipped by their common norm" : "");
 }

@@ -19,7 +19,7 @@
 using namespace mlir;
 using namespace cs336;
 
-static constexpr RemarkOptions remarkOptions("cs336-distribute");
+static constexpr RemarkOptions shardParametersRemarks("cs336-distribute");
 
 namespace {
 /// One parameter in one element type, and the operands that read it in one half of the function.
@@ -91,7 +91,7 @@ bool ParameterSharder::mayShard(BlockArgument argument) {
   if (type.getDimSize(0) % sharding.worldSize == 0)
     return true;
   ++result.numIndivisible;
-  remark::missed(argument.getLoc(), remarkOptions("Replicated"))
+  remark::missed(argument.getLoc(), shardParametersRemarks("Replicated"))
       << remark::add("@{0}: all ranks keep '{1}' whole: {2} ranks do not divide its {3} rows", function.getName(),
                      getPortName(port), sharding.worldSize, type.getDimSize(0));
   return false;
