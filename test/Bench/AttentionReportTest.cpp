@@ -12,8 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::attention_report_test {
 
 using ::testing::HasSubstr;
 
@@ -154,5 +153,4 @@ TEST(AttentionReportTest, ATileThatDoesNotFitHasBothNumbers) {
   EXPECT_LE(getWidestLine(text), 120);
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::attention_report_test

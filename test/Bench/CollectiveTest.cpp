@@ -13,15 +13,12 @@
 
 #include <cmath>
 
-using namespace cs336;
-using namespace cs336::bench;
+namespace cs336::bench::collective_test {
 using runtime::DType;
 using runtime::Reduction;
 using runtime::Tensor;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-namespace {
 
 size_t count(llvm::StringRef text, llvm::StringRef part) { return text.count(part); }
 
@@ -143,4 +140,4 @@ TEST(CollectiveTest, ThreadsMeasureEveryCase) {
   EXPECT_GT(startup, 0);
 }
 
-} // namespace
+} // namespace cs336::bench::collective_test

@@ -11,8 +11,7 @@
 
 #include <limits>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::comparison_test {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -33,5 +32,4 @@ TEST(ComparisonTest, UnboundedIntervalsShowNoDifference) {
   EXPECT_EQ(judge({5, -kInfinity, kInfinity}, 0), Verdict::NoDifference);
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::comparison_test

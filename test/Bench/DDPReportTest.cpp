@@ -15,12 +15,9 @@
 #include <cmath>
 #include <limits>
 
-using namespace cs336;
-using namespace cs336::bench;
+namespace cs336::bench::ddp_report_test {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-namespace {
 
 /// A row whose ranks agree.
 DDPRow makeRow(Distribution distribution, int ranks, double milliseconds, double loss = 5, double gradNorm = 2) {
@@ -219,4 +216,4 @@ TEST(MemoryMomentsTest, GradientsLiveUntilTheOptimizerHasReadThem) {
   EXPECT_THAT(totals, ElementsAre(100, 170, 120, 100));
 }
 
-} // namespace
+} // namespace cs336::bench::ddp_report_test

@@ -17,8 +17,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::explain_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -255,5 +254,4 @@ TEST(ExplainReportTest, OccupancyIsOfStaticAndDynamicSharedMemory) {
   EXPECT_EQ(function.occupancy->blocks, 1);
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::explain_test

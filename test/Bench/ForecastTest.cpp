@@ -12,8 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::forecast_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -110,5 +109,4 @@ TEST(ForecastTest, LittleWorkIsNotMeasured) {
   EXPECT_THAT(large.timeBasis, HasSubstr("unknown: "));
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::forecast_test

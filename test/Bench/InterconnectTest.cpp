@@ -9,8 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::interconnect_test {
 
 /// 10 us to start; 1 us and 100 GB/s within hosts of 4 devices; 5 us and 20 GB/s between them.
 constexpr Interconnect kLinks = {10e-6, {1e-6, 100e9}, {5e-6, 20e9}, 4};
@@ -80,5 +79,4 @@ TEST(InterconnectTest, ThePredictionsOfH200sAreNearTheMeasurements) {
   }
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::interconnect_test

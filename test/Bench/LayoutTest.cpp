@@ -12,8 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::layout_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -174,5 +173,4 @@ TEST(LayoutTest, EmptyColumnsAreLeftOut) {
                                                      "    8  16       1.50      2.2\n");
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::layout_test

@@ -10,8 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::measured_timeline_test {
 
 using ::testing::HasSubstr;
 
@@ -97,5 +96,4 @@ TEST(MeasuredTimelineTest, OtherProgramsAreErrors) {
   EXPECT_THAT(std::string(measure(trace, "train").status().message()), HasSubstr("is planned as 'none'"));
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::measured_timeline_test

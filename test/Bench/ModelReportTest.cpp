@@ -14,8 +14,7 @@
 
 #include <array>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::model_report_test {
 
 namespace json = llvm::json;
 using ::testing::HasSubstr;
@@ -481,5 +480,4 @@ TEST(ModelReportTest, MemoryThatIsNotThePlansIsWarnedOf) {
   EXPECT_THAT(describeMemoryMismatch(measurement).value_or(""), HasSubstr("freed memory"));
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::model_report_test

@@ -9,8 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::overhead_test {
 
 TEST(OverheadTest, MoreThanThreePercentIsWarnedOf) {
   EXPECT_EQ(
@@ -27,5 +26,4 @@ TEST(OverheadTest, NoiseIsNotWarnedOf) {
   EXPECT_TRUE(findOverheadWarning({1.25, 1.3, 1.35}, {1.15, 1.2, 1.22}));
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::overhead_test

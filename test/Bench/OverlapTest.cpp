@@ -9,12 +9,10 @@
 
 #include <gtest/gtest.h>
 
-using namespace cs336::bench;
+namespace cs336::bench::overlap_test {
 using cs336::runtime::Trace;
 using cs336::runtime::TracedCommand;
 using cs336::runtime::TraceSpan;
-
-namespace {
 
 /// A trace with one command per phase, to which spans are added.
 class OverlapTest : public ::testing::Test {
@@ -85,4 +83,4 @@ TEST_F(OverlapTest, GapsBetweenCommandsAreNeither) {
   EXPECT_EQ(computeOverlap(trace), (Overlap{.communication = 10, .compute = 20, .exposed = 10}));
 }
 
-} // namespace
+} // namespace cs336::bench::overlap_test

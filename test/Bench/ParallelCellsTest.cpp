@@ -15,8 +15,7 @@
 #include <thread>
 #include <vector>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::parallel_cells_test {
 
 TEST(ParallelCellsTest, EachCellRunsOnceAndBeginsInOrder) {
   for (size_t threads : {1, 2, 5, 100}) {
@@ -86,5 +85,4 @@ TEST(ParallelCellsTest, TheFirstErrorInOrderIsReturned) {
   }
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::parallel_cells_test

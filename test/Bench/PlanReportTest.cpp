@@ -15,8 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::plan_report_test {
 
 using exec::CommandPhase;
 using ::testing::HasSubstr;
@@ -220,5 +219,4 @@ TEST(PlanReportTest, TheWidestDefaultTablesFit) {
   EXPECT_LE(getWidestLine(print(makePlanReport(one, {}, {10}), Format::Table)), 120);
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::plan_report_test

@@ -13,8 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::profile_report_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -321,5 +320,4 @@ TEST(RooflineTest, TheTableShowsRatesAndSharesOfTheBound) {
   EXPECT_THAT(text, ::testing::ContainsRegex("0.006 +0.010 +2 +400.0 +0.000 +memory +40.0 +forward +cast_7f3a"));
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::profile_report_test

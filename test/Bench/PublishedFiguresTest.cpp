@@ -12,8 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::published_figures_test {
 
 namespace json = llvm::json;
 using ::testing::Contains;
@@ -106,5 +105,4 @@ TEST(PublishedFiguresTest, StudiesWithFiguresAreListedOnce) {
   EXPECT_THAT(getPublishedStudies(), Not(Contains("fsdp")));
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::published_figures_test

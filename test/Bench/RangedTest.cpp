@@ -15,8 +15,7 @@
 
 #include <cmath>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::ranged_test {
 
 namespace json = llvm::json;
 using ::testing::HasSubstr;
@@ -120,5 +119,4 @@ TEST(RangedTest, TheFootnoteStandsOnceBelowATableThatShowsNoise) {
   EXPECT_THAT(print(report, Format::Table), Not(HasSubstr("noisy")));
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::ranged_test

@@ -12,8 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::report_writer_test {
 
 namespace json = llvm::json;
 using ::testing::HasSubstr;
@@ -223,5 +222,4 @@ TEST(ReportWriterTest, OnlyCSVHasOneTablePerFile) {
   EXPECT_TRUE(ReportWriter::create(Format::CSV)->hasOneTablePerFile());
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::report_writer_test

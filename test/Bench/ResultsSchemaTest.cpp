@@ -9,8 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::results_schema_test {
 
 namespace json = llvm::json;
 
@@ -46,5 +45,4 @@ TEST(ResultsSchemaTest, UnknownRolesAreErrors) {
   EXPECT_EQ(llvm::toString(root.getError()), "expected setting, result or data at column.role");
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::results_schema_test

@@ -11,8 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::scaling_test {
 
 /// d = 1000, f = 4000, 10 layers, 10 heads, a vocabulary of 5000 and contexts of 100. A layer has 4·10^6 + 12·10^6 =
 /// 16·10^6 weights and 2000 gains; the embedding and the head have 5·10^6 each, the head also 1000 gains.
@@ -192,5 +191,4 @@ TEST(LinkFlagsTest, LinksAreATimeAndARate) {
     EXPECT_FALSE(parseLink(text)) << text;
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::scaling_test

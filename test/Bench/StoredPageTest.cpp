@@ -12,8 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::stored_page_test {
 
 namespace json = llvm::json;
 
@@ -85,5 +84,4 @@ TEST(StoredPageTest, OtherValuesAreNoPage) {
   EXPECT_FALSE(loadPage(page));
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::stored_page_test

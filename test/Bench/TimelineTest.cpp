@@ -19,8 +19,7 @@
 
 #include <map>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::timeline_test {
 
 using exec::CommandPhase;
 
@@ -396,5 +395,4 @@ TEST(MemorySnapshotTest, LongNamesAndManyVariablesDoNotExceedTheLimit) {
   EXPECT_EQ(text.find(std::string(100, 'x')), std::string::npos);
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::timeline_test

@@ -10,8 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::bench {
-namespace {
+namespace cs336::bench::trace_output_test {
 
 RankTrace traceKernels(size_t count) {
   RankTrace rank{1, "cpu"};
@@ -47,5 +46,4 @@ TEST(TraceOutputTest, AFullDiskIsAnError) {
   EXPECT_EQ(write(traceKernels(1), "/dev/full"), "cannot write the trace '/dev/full': No space left on device");
 }
 
-} // namespace
-} // namespace cs336::bench
+} // namespace cs336::bench::trace_output_test
