@@ -23,9 +23,9 @@ static Value makeDense(OpBuilder &builder, Location loc, Value buffer) {
 }
 
 namespace {
-struct CollectiveModel : CommandLoweringInterface::ExternalModel<CollectiveModel, CollectiveOp> {
+struct CollectiveModel : CommandLoweringInterface::ExternalModel<CollectiveModel, cs336::CollectiveOp> {
   LogicalResult lowerToCommands(Operation *op, OpBuilder &builder, ValueRange operands, ValueRange results) const {
-    auto collective = cast<CollectiveOp>(op);
+    auto collective = cast<cs336::CollectiveOp>(op);
     SmallVector<Value> sources;
     for (Value operand : operands)
       sources.push_back(makeDense(builder, op->getLoc(), operand));
@@ -35,15 +35,16 @@ struct CollectiveModel : CommandLoweringInterface::ExternalModel<CollectiveModel
   }
 
   bool mayWriteOver(Operation *op, unsigned operand, unsigned result) const {
-    CollectiveKind kind = cast<CollectiveOp>(op).getKind();
+    CollectiveKind kind = cast<cs336::CollectiveOp>(op).getKind();
     return operand == result && (kind == CollectiveKind::AllReduce || kind == CollectiveKind::Broadcast);
   }
 };
 
-struct CheckBoundModel : CommandLoweringInterface::ExternalModel<CheckBoundModel, CheckBoundOp> {
+struct CheckBoundModel : CommandLoweringInterface::ExternalModel<CheckBoundModel, cs336::CheckBoundOp> {
   LogicalResult lowerToCommands(Operation *op, OpBuilder &builder, ValueRange operands, ValueRange results) const {
     Value source = makeDense(builder, op->getLoc(), operands.front());
-    exec::CheckBoundOp::create(builder, op->getLoc(), source, results.front(), cast<CheckBoundOp>(op).getBound());
+    exec::CheckBoundOp::create(builder, op->getLoc(), source, results.front(),
+                               cast<cs336::CheckBoundOp>(op).getBound());
     return success();
   }
 };
@@ -59,8 +60,8 @@ struct MatmulModel : CommandLoweringInterface::ExternalModel<MatmulModel, Matmul
 
 void cs336::registerCommandLoweringModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, CS336Dialect *) {
-    CheckBoundOp::attachInterface<CheckBoundModel>(*context);
-    CollectiveOp::attachInterface<CollectiveModel>(*context);
+    cs336::CheckBoundOp::attachInterface<CheckBoundModel>(*context);
+    cs336::CollectiveOp::attachInterface<CollectiveModel>(*context);
     MatmulOp::attachInterface<MatmulModel>(*context);
   });
 }

@@ -80,7 +80,7 @@ KernelOp KernelTable::create(const Group &group, FunctionType signature) {
     llvm::append_range(values, builder.clone(*op, mapping)->getResults());
   }
   auto outputs = llvm::map_to_vector(group.getOutputs(), [&](Value value) { return values[group.getNumber(value)]; });
-  YieldOp::create(builder, group.getLoc(), outputs);
+  exec::YieldOp::create(builder, group.getLoc(), outputs);
   nameByContents(kernel, description);
   symbols.insert(kernel, position);
   return kernel;

@@ -110,8 +110,8 @@ static FailureOr<int64_t> getWorldSize(ModuleOp module) {
   FailureOr<std::optional<int64_t>> shards = getNumShards(module);
   if (failed(shards))
     return failure();
-  CollectiveOp first;
-  WalkResult result = module.walk([&](CollectiveOp collective) {
+  exec::CollectiveOp first;
+  WalkResult result = module.walk([&](exec::CollectiveOp collective) {
     if (!first)
       first = collective;
     if (collective.getGroup() == first.getGroup())

@@ -156,7 +156,7 @@ format::CopyT EntryEmitter::describe(CopyOp copy) {
   return body;
 }
 
-format::CheckBoundT EntryEmitter::describe(CheckBoundOp check) {
+format::CheckBoundT EntryEmitter::describe(exec::CheckBoundOp check) {
   format::CheckBoundT body;
   body.src = getBuffer(check.getSource());
   body.dst = getBuffer(check.getTarget());
@@ -164,7 +164,7 @@ format::CheckBoundT EntryEmitter::describe(CheckBoundOp check) {
   return body;
 }
 
-format::CollectiveT EntryEmitter::describe(CollectiveOp collective) {
+format::CollectiveT EntryEmitter::describe(exec::CollectiveOp collective) {
   format::CollectiveT body;
   body.kind = toFormat(collective.getKind());
   if (std::optional<CollectiveReduction> reduction = collective.getReduction())
@@ -202,7 +202,7 @@ void EntryEmitter::addCommand(CommandOpInterface command) {
   if (work.flops != 0)
     described->arithmetic = toFormat(counter.getArithmetic(command));
   TypeSwitch<Operation *>(command)
-      .Case<LaunchOp, GemmOp, CopyOp, CheckBoundOp, CollectiveOp, RecordOp, WaitOp>(
+      .Case<LaunchOp, GemmOp, CopyOp, exec::CheckBoundOp, exec::CollectiveOp, RecordOp, WaitOp>(
           [&](auto op) { described->body.Set(describe(op)); })
       .Default([](Operation *) { llvm_unreachable("a command that the format does not have"); });
   result->commands.push_back(std::move(described));

@@ -76,7 +76,7 @@ KernelOp CopiesToKernelsPass::getOrCreateKernel(FunctionType signature, Location
   Block &body = kernel.getBody().emplaceBlock();
   Value element = body.addArgument(RankedTensorType::get(type.getShape(), type.getElementType()), loc);
   builder.setInsertionPointToStart(&body);
-  YieldOp::create(builder, loc, element);
+  exec::YieldOp::create(builder, loc, element);
   // Kernels precede their launches.
   auto entries = getOperation().getOps<EntryOp>();
   symbols.insert(kernel, entries.empty() ? getOperation().getBody()->end() : Block::iterator(*entries.begin()));
