@@ -5,12 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-// Eigen allocates packed blocks on the stack up to a limit, and on the heap
-// above it. GEMMs of tiles of bounded size stay under a limit that every
-// thread's stack can hold, so that a run allocates nothing.
-#define EIGEN_STACK_ALLOCATION_LIMIT (512 * 1024)
-#define EIGEN_DONT_PARALLELIZE
-
 #include "device/cpu/GemmLibraries.h"
 #include "device/cpu/TiledGemm.h"
 
@@ -29,7 +23,7 @@ using Map = Eigen::Map<Layout, Eigen::Unaligned, Eigen::OuterStride<>>;
 
 /// Returns a block of an operand that starts at (row, column).
 template <typename Layout>
-Map<Layout> Block(const GemmMatrix &matrix, char *data, int64_t row, int64_t column, int64_t rows, int64_t columns) {
+Map<Layout> MapBlock(const GemmMatrix &matrix, char *data, int64_t row, int64_t column, int64_t rows, int64_t columns) {
   double *start = reinterpret_cast<double *>(data) + row * matrix.row_stride + column * matrix.column_stride;
   int64_t outer = Layout::IsRowMajor ? matrix.row_stride : matrix.column_stride;
   return {start, rows, columns, Eigen::OuterStride<>(outer)};
@@ -46,13 +40,13 @@ private:
     const GemmProblem &p = problem();
     char *a = p.BatchData(p.a, tile.index), *b = p.BatchData(p.b, tile.index);
     Map<RowMajor> c =
-        Block<RowMajor>(p.c, p.BatchData(p.c, tile.index), tile.row, tile.column, tile.rows, tile.columns);
+        MapBlock<RowMajor>(p.c, p.BatchData(p.c, tile.index), tile.row, tile.column, tile.rows, tile.columns);
     if (!p.accumulate)
       c.setZero();
     for (int64_t k = 0; k < p.a.columns; k += kTileDepth) {
       int64_t depth = std::min(kTileDepth, p.a.columns - k);
-      c.noalias() += Block<LayoutA>(p.a, a, tile.row, k, tile.rows, depth) *
-                     Block<LayoutB>(p.b, b, k, tile.column, depth, tile.columns);
+      c.noalias() += MapBlock<LayoutA>(p.a, a, tile.row, k, tile.rows, depth) *
+                     MapBlock<LayoutB>(p.b, b, k, tile.column, depth, tile.columns);
     }
     if (p.bias)
       c.rowwise() +=

@@ -12,10 +12,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-// As in EigenGemm.cpp, a run allocates nothing.
-#define EIGEN_STACK_ALLOCATION_LIMIT (512 * 1024)
-#define EIGEN_DONT_PARALLELIZE
-
 #include "device/cpu/GemmLibraries.h"
 #include "device/cpu/TiledGemm.h"
 #include "tensor/Elements.h"
@@ -30,16 +26,16 @@ namespace cs336::runtime {
 
 namespace {
 
-using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using RowMajorF32 = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-struct Block {
+struct TileBlock {
   int64_t row, column, rows, columns;
 };
 
 /// Calls `visit` with every element of a block of `matrix` and its index in a
 /// dense buffer of that block, in the order of memory.
 template <typename T, typename Visit>
-void ForEachElement(const GemmMatrix &matrix, char *data, const Block &block, const Visit &visit) {
+void ForEachElement(const GemmMatrix &matrix, char *data, const TileBlock &block, const Visit &visit) {
   T *start = reinterpret_cast<T *>(data) + block.row * matrix.row_stride + block.column * matrix.column_stride;
   if (matrix.column_stride == 1) {
     for (int64_t i = 0; i != block.rows; ++i)
@@ -63,11 +59,11 @@ private:
   void ComputeTile(const Tile &tile) const override {
     alignas(64) float a[kTileRows * kTileDepth], b[kTileDepth * kTileColumns], sums[kTileRows * kTileColumns];
     const GemmProblem &p = problem();
-    Block c{tile.row, tile.column, tile.rows, tile.columns};
+    TileBlock c{tile.row, tile.column, tile.rows, tile.columns};
     char *a_data = p.BatchData(p.a, tile.index), *b_data = p.BatchData(p.b, tile.index),
          *c_data = p.BatchData(p.c, tile.index);
 
-    Eigen::Map<RowMajor> sum(sums, c.rows, c.columns);
+    Eigen::Map<RowMajorF32> sum(sums, c.rows, c.columns);
     sum.setZero();
     for (int64_t k = 0; k < p.a.columns; k += kTileDepth) {
       int64_t depth = std::min(kTileDepth, p.a.columns - k);
@@ -75,7 +71,8 @@ private:
                                 [&](TIn value, int64_t i) { a[i] = static_cast<float>(value); });
       ForEachElement<const TIn>(p.b, b_data, {k, c.column, depth, c.columns},
                                 [&](TIn value, int64_t i) { b[i] = static_cast<float>(value); });
-      sum.noalias() += Eigen::Map<const RowMajor>(a, c.rows, depth) * Eigen::Map<const RowMajor>(b, depth, c.columns);
+      sum.noalias() +=
+          Eigen::Map<const RowMajorF32>(a, c.rows, depth) * Eigen::Map<const RowMajorF32>(b, depth, c.columns);
     }
     const TOut *bias = p.bias ? reinterpret_cast<const TOut *>(p.bias) + c.column : nullptr;
     ForEachElement<TOut>(p.c, c_data, c, [&](TOut &value, int64_t i) {
