@@ -239,8 +239,9 @@ TEST(ModelReportTest, RecomputationIsASetting) {
   EXPECT_EQ(*results[1].getAsObject()->get("memory_budget"), nullptr);
   EXPECT_EQ(results[2].getAsObject()->getString("memory_budget"), "30GiB");
   for (const json::Value &value : *document.getAsObject()->getArray("columns"))
-    if (llvm::StringRef key = *value.getAsObject()->getString("key"); key == "checkpoint" || key == "memory_budget")
+    if (llvm::StringRef key = *value.getAsObject()->getString("key"); key == "checkpoint" || key == "memory_budget") {
       EXPECT_EQ(value.getAsObject()->getString("role"), "setting");
+    }
   EXPECT_EQ(describeModel(rows[1]), "tiny, batch 4, context 256, fp32, unfused, checkpoint 2, train");
   EXPECT_EQ(describeModel(rows[2]), "tiny, batch 4, context 256, fp32, unfused, memory budget 30GiB, train");
 }

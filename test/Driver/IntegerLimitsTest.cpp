@@ -80,8 +80,9 @@ protected:
     CompileOptions options;
     options.cpu = "generic";
     options.cacheFolder.clear();
-    if (failed(compileModule(*module, options)))
+    if (failed(compileModule(*module, options))) {
       EXPECT_FALSE(errors.empty()) << what << " does not compile, without an error";
+    }
   }
 
   MLIRContext context;
@@ -197,9 +198,10 @@ TEST_F(IntegerLimitsTest, AttributesGiveAnErrorOrCompile) {
     }
   }
   for (RegisteredOperationName name : context.getRegisteredOperations())
-    if (name.getDialectNamespace() == "cs336" || name.getDialectNamespace() == "exec")
+    if (name.getDialectNamespace() == "cs336" || name.getDialectNamespace() == "exec") {
       EXPECT_TRUE(seen.count(name.getStringRef().str()))
           << name.getStringRef().str() << " has no example in test/Dialect: add one to ops.mlir";
+    }
   RecordProperty("programs", std::to_string(numPrograms));
   RecordProperty("accepted", std::to_string(numAccepted));
 }

@@ -89,12 +89,13 @@ void *operator new(size_t size, std::align_val_t alignment) {
 void *operator new(size_t size, std::align_val_t alignment, const std::nothrow_t &) noexcept {
   return Allocate(size, static_cast<size_t>(alignment), __builtin_return_address(0));
 }
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete[](void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void *memory, size_t) noexcept { std::free(memory); }
-void operator delete(void *memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+// GCC warns where one of these is part of its caller and operator new is not.
+[[gnu::noinline]] void operator delete(void *memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void *memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void *memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void *memory, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void *memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace cs336::runtime {
 namespace {

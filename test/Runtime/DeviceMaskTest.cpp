@@ -184,9 +184,10 @@ TYPED_TEST(ScoreMaskTest, ClipsTilesToVisibleDistances) {
         for (int i = 0; i < kSize; ++i) {
           const int query = tile.first + lane.row + rowOf(i);
           const int key = tile.getFirstKey(keyTile) + lane.column + columnOf(i);
-          if (query < TypeParam::queries)
+          if (query < TypeParam::queries) {
             ASSERT_EQ(scores[i], isVisible<TypeParam>(query, key) ? i + 1 : -infinity())
                 << "query " << query << ", key " << key;
+          }
         }
       });
   }
@@ -284,9 +285,10 @@ TYPED_TEST(ScoreMaskTest, AppliesTheFunctionToRowsOfKeys) {
           const int key = firstKey + lane.row + rowOf(i);
           const int query = queryTile * kStreamedQueries + lane.column + columnOf(i);
           // Queries past the last one have no probabilities.
-          if (query < TypeParam::queries)
+          if (query < TypeParam::queries) {
             ASSERT_EQ(scores[i], isVisible<TypeParam>(query, key) ? i + 1 : -infinity())
                 << "query " << query << ", key " << key;
+          }
         }
       });
 }

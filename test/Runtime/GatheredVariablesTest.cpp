@@ -108,8 +108,9 @@ TEST_P(GatheredVariablesTest, CheckpointsHoldTheWholeBeforeAndAfterAGather) {
     values.emplace("other", Counting(ranks * kPart, 8));
     ASSERT_TRUE(session.LoadVariables(values).ok());
     for (bool gathers : {false, true}) {
-      if (gathers)
+      if (gathers) {
         ASSERT_TRUE(session.Run("gather", {}).ok());
+      }
       auto saved = session.SaveVariables();
       ASSERT_TRUE(saved.ok()) << saved.status();
       EXPECT_EQ(Values(saved->at("w")), Values(values.at("w")));

@@ -225,12 +225,13 @@ TEST(GemmTest, NarrowGemmsNeedNoInstructions) {
   float a[6] = {1, 2, 3, 4, 5, 6};
   Eigen::bfloat16 narrow[6], result[4] = {};
   std::transform(a, a + 6, narrow, [](float value) { return static_cast<Eigen::bfloat16>(value); });
-  GemmProblem problem;
-  problem.a = {DType::kBF16, reinterpret_cast<char *>(narrow), 2, 3, 3, 1, {}};
-  problem.b = {DType::kBF16, reinterpret_cast<char *>(narrow), 3, 2, 1, 3, {}};
-  problem.c = {DType::kBF16, reinterpret_cast<char *>(result), 2, 2, 2, 1, {}};
-  problem.d = problem.c;
-  problem.accumulate = false;
+  const GemmMatrix c = {DType::kBF16, reinterpret_cast<char *>(result), 2, 2, 2, 1, {}};
+  GemmProblem problem = {/*batch=*/{},
+                         /*a=*/{DType::kBF16, reinterpret_cast<char *>(narrow), 2, 3, 3, 1, {}},
+                         /*b=*/{DType::kBF16, reinterpret_cast<char *>(narrow), 3, 2, 1, 3, {}},
+                         c,
+                         /*d=*/c,
+                         /*accumulate=*/false};
   auto command = PrepareNarrowGemm(problem);
   ASSERT_TRUE(command.ok()) << command.status();
   ASSERT_TRUE((*command)->Execute().ok());

@@ -504,7 +504,7 @@ std::optional<LLVM::LLVMFuncOp> cs336::cpu::emitAttention(exec::KernelOp kernel,
       forward ? getAttentionSizes(forward, builder) : getAttentionSizes(backward, builder);
   if (failed(sizes))
     return std::nullopt;
-  auto eraseScalars = llvm::make_scope_exit([&] {
+  llvm::scope_exit eraseScalars([&] {
     if (sizes->function)
       sizes->function.erase();
   });

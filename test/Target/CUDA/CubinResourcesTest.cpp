@@ -79,8 +79,9 @@ TEST_P(CubinResourcesTest, DamagedFilesAreErrors) {
   for (size_t size = 0; size < bytes.size() / 2; size += 61) {
     llvm::Expected<std::vector<CubinResources>> kernels = readCubinResources(bytes.take_front(size));
     EXPECT_FALSE(kernels) << size;
-    if (!kernels)
+    if (!kernels) {
       EXPECT_THAT(llvm::toString(kernels.takeError()), HasSubstr("not a cubin"));
+    }
   }
   // Any byte may be wrong; the reader must return.
   for (size_t position = 0; position < bytes.size(); position += 7) {

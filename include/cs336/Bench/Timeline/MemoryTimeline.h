@@ -70,7 +70,7 @@ struct Allocation {
   exec::CommandPhase firstPhase = exec::CommandPhase::Forward, lastPhase = exec::CommandPhase::Forward;
   MemoryKind kind = MemoryKind::Temporary;
   /// The source location as text, with a file if the model comes from one.
-  std::string location;
+  std::string location = {};
   /// Positions of the first and the last command that use it. It is live during both. 0 for variables and inputs.
   size_t first = 0, last = 0;
   /// Bytes from the start of the arena. 0 for variables and inputs.
@@ -85,7 +85,7 @@ struct TimedCommand {
   /// "gemm_q_proj" or the kernel's name; and the operation of the model that it comes from.
   std::string name, source;
   exec::CommandPhase phase = exec::CommandPhase::Forward;
-  exec::Work work;
+  exec::Work work = {};
   /// Seconds from the start of the entry.
   double start = 0, end = 0;
   bool isCollective = false;

@@ -22,7 +22,7 @@ struct PhaseSummary {
   /// Bytes of earlier phases' allocations that are live when the first command of this phase starts.
   int64_t heldBytes = 0;
   /// The parts of `liveBytes` by kind, and the first command during which so many bytes are live.
-  KindBytes live;
+  KindBytes live = {};
   size_t peak = 0;
   /// The predicted seconds of its commands, one after the other.
   double seconds = 0;
