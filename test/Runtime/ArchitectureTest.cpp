@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-namespace cs336::runtime {
+namespace cs336::runtime::architecture_test {
 namespace {
 
 std::string Choose(std::vector<std::string> targets, ComputeCapability device) {
@@ -59,4 +59,4 @@ TEST(ArchitectureTest, NamesWhatToCompileFor) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::architecture_test

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::cache_folder_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -132,4 +132,4 @@ TEST_F(CacheFilesTest, CountAsUsedWhenTheyAreRead) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::cache_folder_test

@@ -12,7 +12,7 @@
 #include <initializer_list>
 #include <vector>
 
-namespace cs336::runtime {
+namespace cs336::runtime::cores_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -50,4 +50,4 @@ TEST(CoresTest, PartsShareCoresIfThereAreTooFew) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::cores_test

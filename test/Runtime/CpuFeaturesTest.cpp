@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::cpu_features_test {
 namespace {
 
 TEST(CpuFeaturesTest, ReadsCpuinfo) {
@@ -40,4 +40,4 @@ TEST(CpuFeaturesTest, TheHostHasItsBaseline) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::cpu_features_test

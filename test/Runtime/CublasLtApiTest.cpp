@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::cublaslt_api_test {
 namespace {
 
 using ::testing::AllOf;
@@ -74,4 +74,4 @@ TEST(CublasLtApiTest, DeclarationsAreTheLibrarys) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::cublaslt_api_test

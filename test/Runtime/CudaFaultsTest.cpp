@@ -22,7 +22,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::cuda_faults_test {
 namespace {
 
 using testing::CudaSampleProgram;
@@ -168,4 +168,4 @@ TEST_F(CudaFaultsTest, InitializesAfterAnAttemptThatFailed) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::cuda_faults_test

@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::cuda_launch_test {
 namespace {
 
 using testing::CudaSampleProgram;
@@ -175,4 +175,4 @@ TEST_F(CudaLaunchTest, NamesTheMapThatTheDriverRejects) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::cuda_launch_test

@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::cuda_variables_test {
 namespace {
 
 using testing::AddKernel;
@@ -178,4 +178,4 @@ TEST_F(CudaVariablesTest, LosesNoVariableWhereItCannotPinThem) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::cuda_variables_test

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::cupti_api_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -31,4 +31,4 @@ TEST(CuptiApiTest, DeclarationsAreTheLibrarys) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::cupti_api_test

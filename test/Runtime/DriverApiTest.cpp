@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::driver_api_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -29,4 +29,4 @@ TEST(DriverApiTest, AnotherLibraryIsNoDriver) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::driver_api_test

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <random>
 
-namespace cs336::runtime::testing {
+namespace cs336::runtime::testing::enqueue_order_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -84,4 +84,4 @@ TEST(EnqueueOrderTest, KeepsTheOrderOfStreamsAndEvents) {
 }
 
 } // namespace
-} // namespace cs336::runtime::testing
+} // namespace cs336::runtime::testing::enqueue_order_test

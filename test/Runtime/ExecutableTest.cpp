@@ -21,7 +21,7 @@
 #include <random>
 #include <unistd.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::executable_test {
 namespace {
 
 using testing::AsBytes;
@@ -462,4 +462,4 @@ TEST(ExecutableTest, ChecksWhereWorkspacesOfGemmsStartOnGPUs) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::executable_test

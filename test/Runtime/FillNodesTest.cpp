@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace cs336::runtime::testing {
+namespace cs336::runtime::testing::fill_nodes_test {
 namespace {
 
 using Step = std::function<void()>;
@@ -168,4 +168,4 @@ TEST_F(FillNodesTest, EachFailingCallIsReported) {
 }
 
 } // namespace
-} // namespace cs336::runtime::testing
+} // namespace cs336::runtime::testing::fill_nodes_test

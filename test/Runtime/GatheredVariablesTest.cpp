@@ -17,7 +17,7 @@
 #include <numeric>
 #include <thread>
 
-namespace cs336::runtime {
+namespace cs336::runtime::gathered_variables_test {
 namespace {
 
 using testing::EntryBuilder;
@@ -208,4 +208,4 @@ INSTANTIATE_TEST_SUITE_P(Defects, GatheredVariablesDefectTest, ::testing::Values
                          [](const auto &test) { return test.param.name; });
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::gathered_variables_test

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::gemm_partition_test {
 namespace {
 
 GemmProblem MakeProblem(Dims batch, int64_t m, int64_t n, int64_t k) {
@@ -61,4 +61,4 @@ TEST(GemmPartitionTest, DoesNotSplitMatricesOfABatchThatKeepsAllThreadsBusy) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::gemm_partition_test

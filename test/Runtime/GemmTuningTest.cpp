@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::gemm_tuning_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -179,4 +179,4 @@ TEST_F(GemmTuningTest, WithoutAFileItRemembersInMemory) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::gemm_tuning_test

@@ -24,7 +24,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::input_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -141,4 +141,4 @@ TEST_F(InputFileTest, AFileThatIsRewrittenWhileItIsReadIsWholeOrAnError) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::input_file_test

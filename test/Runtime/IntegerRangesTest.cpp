@@ -16,7 +16,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::integer_ranges_test {
 namespace {
 
 using testing::Buffer;
@@ -292,4 +292,4 @@ TEST(IntegerRangesTest, ASignatureDoesNotPromiseMoreThanItsCode) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::integer_ranges_test

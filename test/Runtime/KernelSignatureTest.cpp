@@ -16,7 +16,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::kernel_signature_test {
 namespace {
 
 using testing::Buffer;
@@ -219,4 +219,4 @@ TEST(KernelSignatureTest, SymbolsEndWithTheSignature) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::kernel_signature_test

@@ -17,7 +17,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::launch_gate_test {
 namespace {
 
 using testing::AddKernel;
@@ -206,4 +206,4 @@ TEST_F(LaunchGateTest, RefusesLimitsOutOfRange) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::launch_gate_test

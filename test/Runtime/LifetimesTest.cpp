@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::lifetimes_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -74,4 +74,4 @@ TEST(LifetimesTest, NoCommandsNeedNothing) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::lifetimes_test

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::lock_file_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -93,4 +93,4 @@ TEST_F(LockFileTest, Errors) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::lock_file_test

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace cs336::runtime {
+namespace cs336::runtime::matmul_layouts_test {
 namespace {
 
 using ::testing::SizeIs;
@@ -216,4 +216,4 @@ TEST(CommonAlignmentTest, IsTheLargestPowerOfTwo) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::matmul_layouts_test

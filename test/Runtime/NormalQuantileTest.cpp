@@ -12,7 +12,7 @@
 #include <cmath>
 #include <vector>
 
-namespace cs336::runtime {
+namespace cs336::runtime::normal_quantile_test {
 namespace {
 
 double Cdf(double x) { return 0.5 * std::erfc(-x * M_SQRT1_2); }
@@ -59,4 +59,4 @@ TEST(NormalQuantileTest, DoesNotDependOnTheValuesBeside) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::normal_quantile_test

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <vector>
 
-namespace cs336::runtime::testing {
+namespace cs336::runtime::testing::peer_copies_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -81,4 +81,4 @@ TEST(PeerCopiesTest, JoinedCopiesCopyTheSameBytes) {
 }
 
 } // namespace
-} // namespace cs336::runtime::testing
+} // namespace cs336::runtime::testing::peer_copies_test

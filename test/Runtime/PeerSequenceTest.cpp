@@ -10,7 +10,7 @@
 #include <deque>
 #include <gtest/gtest.h>
 
-namespace cs336::runtime::testing {
+namespace cs336::runtime::testing::peer_sequence_test {
 namespace {
 
 using format::CollectiveKind;
@@ -68,4 +68,4 @@ TEST_F(PeerSequenceTest, AnotherCommandInBetweenRequiresABarrier) {
 }
 
 } // namespace
-} // namespace cs336::runtime::testing
+} // namespace cs336::runtime::testing::peer_sequence_test

@@ -12,7 +12,7 @@
 #include <map>
 #include <string>
 
-namespace cs336::runtime {
+namespace cs336::runtime::rank_environment_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -147,4 +147,4 @@ TEST(RankEnvironmentTest, TokensDiffer) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::rank_environment_test

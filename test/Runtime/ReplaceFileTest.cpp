@@ -25,7 +25,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace cs336::runtime {
+namespace cs336::runtime::replace_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -279,4 +279,4 @@ TEST_F(ReplaceFileTest, ConcurrentWritersNeverFailAndReadersSeeWholeFiles) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::replace_file_test

@@ -15,7 +15,7 @@
 
 #include <limits>
 
-namespace cs336::runtime {
+namespace cs336::runtime::reserved_memory_test {
 namespace {
 
 using format::ComputeReservedMemory;
@@ -82,4 +82,4 @@ TEST(ReservedMemoryTest, SumsSaturate) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::reserved_memory_test

@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-namespace cs336::runtime {
+namespace cs336::runtime::sharded_variables_test {
 namespace {
 
 using ::testing::ElementsAreArray;
@@ -258,4 +258,4 @@ TEST(ShardedVariablesFaultsTest, ReadsNameTheVariableIfARankHasLeft) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::sharded_variables_test

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 #include <utility>
 
-namespace cs336::runtime::testing {
+namespace cs336::runtime::testing::stream_fork_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -171,4 +171,4 @@ TEST_F(StreamForkTest, ADriverErrorIsReturnedAndTheOtherSideIsJoined) {
 }
 
 } // namespace
-} // namespace cs336::runtime::testing
+} // namespace cs336::runtime::testing::stream_fork_test

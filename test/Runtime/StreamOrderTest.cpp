@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::stream_order_test {
 namespace {
 
 using testing::Buffer;
@@ -150,4 +150,4 @@ INSTANTIATE_TEST_SUITE_P(Races, StreamRaceTest, ::testing::ValuesIn(kRaces),
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::stream_order_test

@@ -23,7 +23,7 @@
 #include <unistd.h>
 #include <zip.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::tensor_file_test {
 namespace {
 
 using testing::AsBytes;
@@ -376,4 +376,4 @@ TEST(SafetensorsTest, SaysWhatIsWrong) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::tensor_file_test

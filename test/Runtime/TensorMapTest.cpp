@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::tensor_map_test {
 namespace {
 
 using testing::Entry;
@@ -215,4 +215,4 @@ TEST(TensorMapTest, IsForGPUs) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::tensor_map_test

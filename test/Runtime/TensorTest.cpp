@@ -16,7 +16,7 @@
 #include <limits>
 #include <random>
 
-namespace cs336::runtime {
+namespace cs336::runtime::tensor_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -202,4 +202,4 @@ TEST(SumOfSquaresTest, NeitherLengthNorStridesNorThreadsMatter) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::tensor_test

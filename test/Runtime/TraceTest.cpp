@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::trace_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -50,4 +50,4 @@ TEST(TraceTest, CommandsAndNamesKeepTheirPositions) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::trace_test

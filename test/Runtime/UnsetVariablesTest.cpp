@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-namespace cs336::runtime {
+namespace cs336::runtime::unset_variables_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -166,4 +166,4 @@ TEST(UnsetVariablesTest, LoadsBF16AndF16IntoF32Exactly) {
 }
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::unset_variables_test

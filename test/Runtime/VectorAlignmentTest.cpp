@@ -18,7 +18,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace cs336::runtime {
+namespace cs336::runtime::vector_alignment_test {
 namespace {
 
 using testing::Entry;
@@ -113,4 +113,4 @@ INSTANTIATE_TEST_SUITE_P(Vectors, VectorAlignmentTest, ::testing::ValuesIn(kVect
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
-} // namespace cs336::runtime
+} // namespace cs336::runtime::vector_alignment_test
