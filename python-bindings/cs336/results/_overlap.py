@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cs336._files import read_file
+from cs336.results._inputs import check_paths, read_json
 from cs336.results._packages import need
 
 if TYPE_CHECKING:
@@ -90,11 +89,7 @@ def plot_overlap(paths: Sequence[str | os.PathLike[str]], *, step: int | None = 
     ValueError
         If `paths` is empty, a file is not a trace, or a trace does not have the step.
     """
-    if isinstance(paths, (str, bytes, os.PathLike)):
-        name = os.fspath(paths)
-        raise TypeError(f"paths must be a list of files, is {name!r}: pass [{name!r}]")
-    if not paths:
-        raise ValueError("paths is empty: pass at least one file of --trace")
+    check_paths(paths, "--trace")
     files = [read_steps(path, step) for path in paths]
     heights = [MARGINS + 2 * LANE * len(ranks) for ranks in files]
     figure: Figure = need("matplotlib.figure").Figure(figsize=(WIDTH, sum(heights)))
@@ -107,11 +102,7 @@ def plot_overlap(paths: Sequence[str | os.PathLike[str]], *, step: int | None = 
 
 def read_steps(path: str | os.PathLike[str], number: int | None = None) -> list[RankStep]:
     """Return a step of each rank of a trace, in the order of the ranks: the last one if `number` is None."""
-    name = os.fspath(path)
-    try:
-        trace = json.loads(read_file(path))
-    except ValueError as error:
-        raise ValueError(f"'{name}' is not JSON: {error}") from error
+    name, trace = os.fspath(path), read_json(path)
     if not isinstance(trace, dict) or not isinstance(trace.get("traceEvents"), list):
         raise ValueError(f"'{name}' is not a trace: write it with --trace of cs336-run or cs336-bench ddp")
     events: list[Event] = trace["traceEvents"]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from cs336._files import read_file
+from cs336.results._inputs import check_paths, read_json
 from cs336.results._packages import need
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ Command = dict[str, Any]
 def is_timeline(path: str | os.PathLike[str]) -> bool:
     """Return whether the file is a timeline; false for files that cannot be read."""
     try:
-        root = json.loads(read_file(path))
+        root = read_json(path)
     except (OSError, ValueError):
         return False
     return isinstance(root, dict) and root.get("schema") == SCHEMA
@@ -76,7 +75,7 @@ def plot_timelines(paths: Sequence[str | os.PathLike[str]], *, arena: bool = Fal
     ValueError
         If `paths` is empty, a file is not a timeline, or a timeline has no commands.
     """
-    _check_paths(paths)
+    check_paths(paths, "--timeline")
     timelines = [_read(path) for path in paths]
     kinds = tuple(kind for kind in KINDS if not arena or kind not in RESIDENT_KINDS)
     width, height = PANEL
@@ -88,22 +87,9 @@ def plot_timelines(paths: Sequence[str | os.PathLike[str]], *, arena: bool = Fal
     return figure
 
 
-def _check_paths(paths: Sequence[str | os.PathLike[str]]) -> None:
-    """Raise an error for one path, whose characters would be used as paths, and for no paths."""
-    if isinstance(paths, (str, bytes, os.PathLike)):
-        name = os.fspath(paths)
-        raise TypeError(f"paths must be a list of files, is {name!r}: pass [{name!r}]")
-    if not paths:
-        raise ValueError("paths is empty: pass at least one file of --timeline")
-
-
 def _read(path: str | os.PathLike[str]) -> Timeline:
     """Return the timeline of a file, which must have the schema and at least one command."""
-    name = os.fspath(path)
-    try:
-        timeline = json.loads(read_file(path))
-    except ValueError as error:
-        raise ValueError(f"'{name}' is not JSON: {error}") from error
+    name, timeline = os.fspath(path), read_json(path)
     schema = timeline.get("schema") if isinstance(timeline, dict) else None
     if schema != SCHEMA:
         tools = "cs336-bench plan --timeline or model --timeline"
