@@ -363,7 +363,7 @@ def compile(
         ranks gather parameters once per step, or for the forward and the backward pass. Requires `ranks`.
     bucket_mib
         Size in MiB at which a bucket is complete, or "auto", which chooses it by predicted times. Requires `distribute`
-        "bucket", "zero1" or "fsdp". Default: a twentieth of all gradients, at least 25.
+        "bucket", "zero1" or "fsdp". Default: a twentieth of all gradients, from 25 to 256.
 
     Raises
     ------

@@ -116,7 +116,7 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
                                     llvm::cl::init(DistributeMode::Bucket), getDistributeValues()};
   Option<BucketSize> bucketMiB{*this, "bucket-mib",
                                llvm::cl::desc("Size in MiB at which a bucket of gradients is complete; 0: a twentieth "
-                                              "of all gradients, at least 25; auto: chosen by predicted times")};
+                                              "of all gradients, 25 to 256; auto: chosen by predicted times")};
   Option<int64_t> prefetch{*this, "prefetch",
                            llvm::cl::desc("Number of layers by which zero1 and fsdp gather parameters ahead; -1: all "
                                           "layers for a backward pass of zero1, otherwise 1"),

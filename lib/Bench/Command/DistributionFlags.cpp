@@ -33,7 +33,7 @@ DistributionFlags::DistributionFlags(std::vector<Distribution> defaults, llvm::S
                                            cl::cat(category), cl::sub(subcommand)),
       bucketMiBs("bucket-mib",
                  cl::desc("Sizes in MiB at which a bucket is complete, side by side; auto: chosen by predicted times "
-                          "(default: a twentieth of all, at least 25)"),
+                          "(default: a twentieth of all, 25 to 256)"),
                  cl::value_desc("number|auto,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)) {}
 
 std::vector<Distribution> DistributionFlags::getModes() const {

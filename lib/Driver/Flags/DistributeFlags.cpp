@@ -23,7 +23,7 @@ DistributeFlags::DistributeFlags(const cl::opt<int> &ranks, cl::OptionCategory &
           "bucket-mib",
           cl::desc(
               "Size in MiB at which a bucket of gradients is complete, or auto: chosen by predicted times (default: a "
-              "twentieth of all, at least 25)"),
+              "twentieth of all, 25 to 256)"),
           cl::value_desc("number|auto"), cl::cat(category), cl::sub(subcommand)) {}
 
 absl::Status DistributeFlags::check() const {

@@ -37,6 +37,9 @@ static constexpr RemarkOptions distributeRemarks("cs336-distribute");
 static constexpr double kMiB = 1 << 20;
 /// The value of the option that stands for one layer in mode fsdp, and for all layers in mode zero1.
 static constexpr int64_t kAutomaticPrefetch = -1;
+/// Bytes of the largest bucket of several gradients, unless a size is given. Between two ranks, a session reduces more
+/// than that through NCCL, which occupies about 1 GiB of the device's memory (docs/Rationale/RanksOnGPUs.md).
+static constexpr int64_t kMostBucketBytes = int64_t{256} << 20;
 /// More layers than a model has: all gathers are at the start.
 static constexpr int64_t kAllLayers = std::numeric_limits<int64_t>::max();
 
@@ -188,7 +191,7 @@ static std::string formatSize(const BucketForecast &forecast) {
 /// Returns the size of buckets with the best predicted time.
 double Distributor::predictBucketBytes(int64_t gradientBytes) {
   ExchangeModel model(function.getBody().front(), distribution.device, distribution.worldSize);
-  auto [chosen, earliest] = chooseBucketSize(model, gradientBytes, [&](double bytes) {
+  auto [chosen, earliest] = chooseBucketSize(model, std::min(gradientBytes, kMostBucketBytes), [&](double bytes) {
     SmallVector<Bucket> buckets = chooseBuckets(/*scattered=*/false, bytes);
     llvm::append_range(buckets, chooseBuckets(/*scattered=*/true, bytes));
     llvm::stable_sort(buckets, [](const Bucket &a, const Bucket &b) { return isReadyBefore(a.back(), b.back()); });
@@ -229,7 +232,8 @@ SmallVector<Bucket> Distributor::chooseBuckets(bool scattered, double bucketByte
     llvm::stable_sort(order, isReadyBefore);
 
   SmallVector<Bucket> buckets;
-  auto isComplete = [&](const Bucket &bucket) {
+  bool isSizeGiven = !distribution.bucketSize.isAutomatic && distribution.bucketSize.mib != 0;
+  auto isComplete = [&](const Bucket &bucket, const Member *next) {
     switch (distribution.mode) {
     case DistributeMode::PerParameter:
     case DistributeMode::Overlap:
@@ -239,7 +243,8 @@ SmallVector<Bucket> Distributor::chooseBuckets(bool scattered, double bucketByte
     case DistributeMode::Bucket:
     case DistributeMode::Zero1:
     case DistributeMode::FSDP:
-      return static_cast<double>(getBytes(bucket)) >= bucketBytes;
+      return static_cast<double>(getBytes(bucket)) >= bucketBytes ||
+             (!isSizeGiven && getBytes(bucket) + getTensorBytes(next->value) > kMostBucketBytes);
     }
     llvm_unreachable("every mode has a case");
   };
@@ -249,7 +254,7 @@ SmallVector<Bucket> Distributor::chooseBuckets(bool scattered, double bucketByte
   for (Member *member : order) {
     Type type = distribution.mode == DistributeMode::Flat ? Type() : getElementTypeOrSelf(member->value.getType());
     auto [position, isNew] = last.insert({type, buckets.size()});
-    if (isNew || isComplete(buckets[position->second])) {
+    if (isNew || isComplete(buckets[position->second], member)) {
       position->second = buckets.size();
       buckets.emplace_back();
     }

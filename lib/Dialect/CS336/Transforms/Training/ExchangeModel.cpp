@@ -53,7 +53,7 @@ ExchangeTime ExchangeModel::predict(ArrayRef<Exchange> exchanges) const {
   return time;
 }
 
-BucketChoice cs336::chooseBucketSize(const ExchangeModel &model, int64_t gradientBytes,
+BucketChoice cs336::chooseBucketSize(const ExchangeModel &model, int64_t mostBytes,
                                      llvm::function_ref<SmallVector<Exchange>(double bytes)> makeExchanges) {
   constexpr double kLeastBytes = 64 << 10;
   // Part of the step by which a choice may end later than the earliest one.
@@ -62,7 +62,7 @@ BucketChoice cs336::chooseBucketSize(const ExchangeModel &model, int64_t gradien
   for (double bytes = kLeastBytes;; bytes *= 2) {
     SmallVector<Exchange> exchanges = makeExchanges(bytes);
     forecasts.push_back({bytes, exchanges.size(), model.predict(exchanges)});
-    if (bytes >= static_cast<double>(gradientBytes))
+    if (bytes >= static_cast<double>(mostBytes))
       break;
   }
   auto isEarlier = [](const BucketForecast &a, const BucketForecast &b) { return a.time.exposed < b.time.exposed; };

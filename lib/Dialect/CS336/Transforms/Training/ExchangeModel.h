@@ -67,9 +67,9 @@ struct BucketChoice {
   BucketForecast chosen, earliest;
 };
 
-/// Chooses among powers of two of bytes, up to all `gradientBytes`. `makeExchanges` returns the collectives for a size
-/// in bytes.
-BucketChoice chooseBucketSize(const ExchangeModel &model, int64_t gradientBytes,
+/// Chooses among powers of two of bytes, up to the first one that is not below `mostBytes`. `makeExchanges` returns the
+/// collectives for a size in bytes.
+BucketChoice chooseBucketSize(const ExchangeModel &model, int64_t mostBytes,
                               llvm::function_ref<llvm::SmallVector<Exchange>(double bytes)> makeExchanges);
 
 } // namespace cs336

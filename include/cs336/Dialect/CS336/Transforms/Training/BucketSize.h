@@ -15,7 +15,7 @@ namespace cs336 {
 
 /// The size at which a bucket of gradients is complete.
 struct BucketSize {
-  /// In MiB. 0 stands for a twentieth of all gradients, and at least 25.
+  /// In MiB. 0 stands for a twentieth of all gradients, from 25 to 256.
   double mib = 0;
   /// True for "auto": `cs336-distribute` chooses the size by predicted times, and `mib` is not used.
   bool isAutomatic = false;

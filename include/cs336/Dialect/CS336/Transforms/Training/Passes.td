@@ -88,15 +88,16 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     Gradients are added to buckets in the order in which they are ready. A bucket contains gradients of only one element
     type. It is complete when it has `bucket-mib` MiB or more; the last bucket of a type has the rest. The default size
     is a twentieth of all gradients, and at least 25 MiB. Larger buckets use the links better, but the exchange of the
-    last bucket does not overlap with computation, so it must not be too large. The loss is ready before all gradients,
-    and is exchanged like a gradient.
+    last bucket does not overlap with computation, so it must not be too large. Unless a size is given, a bucket is also
+    complete when the next gradient would make it larger than 256 MiB: sessions exchange more through NCCL, which needs
+    memory of its own. The loss is ready before all gradients, and is exchanged like a gradient.
 
     `bucket-mib=auto` chooses the size by predicted times, on the device that `predict-on` names. A collective takes a
     constant time, a latency per step of a ring, and the time of its bytes. It starts when its gradients are ready and
     the previous collective has ended. GEMMs, attention and tables take the time of their FLOPs or of their memory
-    accesses, whichever is longer; other operations take none. Among the powers of two from 64 KiB up to all gradients,
-    the pass chooses the largest size whose last collective ends at most 1 % of the step later than with the best size.
-    The remark `BucketSize` has the choice and its predicted times.
+    accesses, whichever is longer; other operations take none. Among the powers of two from 64 KiB up to all gradients
+    or 256 MiB, the pass chooses the largest size whose last collective ends at most 1 % of the step later than with the
+    best size. The remark `BucketSize` has the choice and its predicted times.
 
     If the last operation of a gradient widens a bf16 or f16 value, the ranks exchange the narrow value, and the mean is
     widened instead. All ranks get the same bits. On CPUs and on two GPUs, they accumulate in float32. On more GPUs, NCCL
@@ -187,7 +188,7 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
       clEnumValN(::cs336::DistributeMode::FSDP, "fsdp", "as zero1, and the backward pass gathers them again"))}]>,
     Option<"bucketMiB", "bucket-mib", "::cs336::BucketSize", "::cs336::BucketSize()",
            "Size in MiB at which a bucket is complete, or auto: chosen by predicted times (default: a twentieth of all "
-           "gradients, at least 25)">,
+           "gradients, 25 to 256)">,
     Option<"predictOn", "predict-on", "std::string", "\"h200\"",
            "Device whose rates and links bucket-mib=auto uses: h200 (default), h100, a100 or cpu">,
     Option<"prefetch", "prefetch", "int64_t", "-1",
