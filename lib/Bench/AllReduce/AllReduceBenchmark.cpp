@@ -91,6 +91,7 @@ GpuExchange cs336::bench::getExchange(Backend backend) {
   switch (backend) {
   case Backend::Tcp:
   case Backend::Threads:
+  case Backend::GPU:
     return GpuExchange::kAuto;
   case Backend::NCCL:
     return GpuExchange::kNccl;

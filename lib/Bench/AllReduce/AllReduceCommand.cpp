@@ -45,8 +45,11 @@ static constexpr llvm::StringLiteral kDescription = "measures collectives betwee
 static constexpr llvm::StringLiteral kVariants[] = {"plain", "graph"};
 /// The column with the time of every collective, and that with the reason if there are none.
 static constexpr const char *kStepsKey = "times_ms", *kStatusKey = "status";
-static constexpr Named<Backend> kBackends[] = {
-    {"tcp", Backend::Tcp}, {"threads", Backend::Threads}, {"nccl", Backend::NCCL}, {"peers", Backend::Peers}};
+static constexpr Named<Backend> kBackends[] = {{"tcp", Backend::Tcp},
+                                               {"threads", Backend::Threads},
+                                               {"gpu", Backend::GPU},
+                                               {"nccl", Backend::NCCL},
+                                               {"peers", Backend::Peers}};
 
 /// Returns INVALID_ARGUMENT with the known names if a name of the flag is not among them.
 template <typename Value, size_t Size>
@@ -82,7 +85,10 @@ AllReduceCommand::AllReduceCommand(std::string program)
           "backend", cl::desc("How ranks exchange data (default tcp)"), cl::CommaSeparated,
           cl::values(clEnumValN(Backend::Tcp, "tcp", "processes, connected by TCP"),
                      clEnumValN(Backend::Threads, "threads", "threads of one process, with shared memory"),
-                     clEnumValN(Backend::NCCL, "nccl", "processes; rank i uses GPU i"),
+                     clEnumValN(Backend::GPU, "gpu",
+                                "processes; rank i uses GPU i, and exchanges data as in a training step (nccl or "
+                                "peers, by the size)"),
+                     clEnumValN(Backend::NCCL, "nccl", "the same, only through NCCL"),
                      clEnumValN(Backend::Peers, "peers", "the same, where GPUs read and write each other's memory")),
           cl::cat(category), cl::sub(subcommand)),
       warmup("warmup", cl::desc("Runs before the timed ones (default 5)"), cl::value_desc("number"), cl::init(5),
@@ -92,9 +98,8 @@ AllReduceCommand::AllReduceCommand(std::string program)
       timeout("rank-timeout", cl::desc("Seconds in which the run ends after a rank fails or hangs (default 30)"),
               cl::value_desc("number"), cl::init(30), cl::cat(category), cl::sub(subcommand)),
       peer(kVariants,
-           "Compare backends tcp, nccl and peers with torch.distributed: torch, or torch:VARIANT,... with variants "
-           "plain "
-           "(default) and graph, which replays CUDA graphs",
+           "Compare processes with torch.distributed: torch, or torch:VARIANT,... with variants plain (default) and "
+           "graph, which replays CUDA graphs",
            category, subcommand),
       output(category, subcommand) {}
 

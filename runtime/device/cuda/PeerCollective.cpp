@@ -22,8 +22,10 @@ namespace cs336::runtime {
 
 namespace {
 
-/// Larger reductions are staged.
+/// Larger reductions are staged. Their kernel would occupy multiprocessors for too long.
 constexpr int64_t kMostDirectBytes = int64_t{8} << 20;
+/// The same between two ranks if no GEMM follows, so that no GEMM waits for these multiprocessors.
+constexpr int64_t kMostDirectBytesAlone = int64_t{16} << 20;
 /// NCCL reduces more than this faster than stages do, between two ranks.
 constexpr int64_t kMostStagedBytes = int64_t{256} << 20;
 
@@ -33,6 +35,11 @@ int64_t SourceBytes(const std::vector<Transfer> &transfers) {
   return std::accumulate(transfers.begin(), transfers.end(), int64_t{0}, [](int64_t bytes, const Transfer &each) {
     return bytes + each.src_count * ByteSize(each.dtype);
   });
+}
+
+/// Returns the bytes of the largest reduction that one kernel does.
+int64_t MostDirectBytes(const CommandContext &context, int ranks) {
+  return ranks == 2 && !context.gemms_follow ? kMostDirectBytesAlone : kMostDirectBytes;
 }
 
 /// Returns the bytes of the largest reduction that is done here. Among four ranks, staged reductions of 64 and 256 MiB
@@ -112,13 +119,12 @@ absl::StatusOr<std::vector<SharedTransfer>> Share(PeerGroup &peers, const std::v
 
 absl::StatusOr<std::unique_ptr<PeerWork>> PrepareWork(PeerGroup &peers, const std::vector<SharedTransfer> &transfers,
                                                       const format::CollectiveT &collective, PeerStart start,
-                                                      int64_t bytes) {
+                                                      bool is_direct) {
   if (collective.kind == format::CollectiveKind::all_gather)
     return GatherFromPeers(peers, transfers, start == PeerStart::kPreviousCopies);
   PeerReduction reduction = {static_cast<Reduction>(collective.reduction),
                              collective.kind == format::CollectiveKind::all_reduce};
-  return bytes > kMostDirectBytes ? ReduceStaged(peers, transfers, reduction)
-                                  : ReduceFromPeers(peers, transfers, reduction);
+  return is_direct ? ReduceFromPeers(peers, transfers, reduction) : ReduceStaged(peers, transfers, reduction);
 }
 
 } // namespace
@@ -137,8 +143,8 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(NcclGroup
     return nullptr;
   CS336_ASSIGN_OR_RETURN(std::vector<SharedTransfer> shared, Share(peers, transfers));
   PeerStart start = peers.sequence().Add(context.previous, context.command, collective.kind, transfers);
-  CS336_ASSIGN_OR_RETURN(std::unique_ptr<PeerWork> work,
-                         PrepareWork(peers, shared, collective, start, SourceBytes(transfers)));
+  bool is_direct = SourceBytes(transfers) <= MostDirectBytes(context, peers.size());
+  CS336_ASSIGN_OR_RETURN(std::unique_ptr<PeerWork> work, PrepareWork(peers, shared, collective, start, is_direct));
   return std::make_unique<PeerCollective>(group, peers, *barrier, start, std::move(work));
 }
 

@@ -23,9 +23,11 @@
 namespace cs336::bench {
 
 /// The way in which ranks exchange data.
-enum class Backend : uint8_t { Tcp, Threads, NCCL, Peers };
+enum class Backend : uint8_t { Tcp, Threads, GPU, NCCL, Peers };
 /// Returns whether ranks are processes with a GPU each.
-inline bool isOnGPUs(Backend backend) { return backend == Backend::NCCL || backend == Backend::Peers; }
+inline bool isOnGPUs(Backend backend) {
+  return backend == Backend::GPU || backend == Backend::NCCL || backend == Backend::Peers;
+}
 /// Returns the option of sessions that selects the backend.
 runtime::GpuExchange getExchange(Backend backend);
 
