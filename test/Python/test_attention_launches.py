@@ -9,7 +9,7 @@ import time
 import cs336
 import numpy as np
 import pytest
-from attention_scores import Attention, causal, documents
+from attention_scores import Attention, cap, causal, documents
 from device import DEVICE, compile_program, open_session
 from dialect_program import Array, Program
 from test_attention import Shape
@@ -19,8 +19,8 @@ RUNS = 10_000 if DEVICE != "cpu" and "CS336_TEST_TOOL" not in os.environ else 6
 # Runs that are enqueued before their results are read.
 BURST = max(RUNS // 20, 2)
 
-# One case for each way to choose kernels on GPUs of compute capability 9.0: short, long, grouped heads, wide heads, and
-# tiles that data hides.
+# One case for each way to choose kernels on GPUs of compute capability 9.0: short, long, grouped heads, wide heads,
+# tiles that data hides, and a score function with derivatives where one pass computes all gradients.
 CASES = [
     Shape(2, 130, 2, 64),
     Shape(1, 1100, 4, 64, key_heads=2),
@@ -28,6 +28,7 @@ CASES = [
     Shape(1, 577, 2, 80),
     Attention("documents", 1, 1100, 1100, 4, 2, 64, (documents, causal())),
     Attention("wide-documents", 1, 1100, 1100, 2, 2, 128, (documents, causal())),
+    Attention("cap", 1, 1100, 1100, 4, 2, 64, (cap(2.0), causal())),
 ]
 
 
