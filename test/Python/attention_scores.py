@@ -144,12 +144,19 @@ def whole_bias(scores: Scores) -> None:
     scores.add(scores.spread(bias, [1, 2, 3]))
 
 
-def lengths(scores: Scores) -> None:
-    """Show the keys before the length of each batch; the first length is 1."""
-    p, (batches, _, _, keys) = scores.program, scores.shape
-    numbers = p.input(np.linspace(1, keys, batches).astype(np.int64), "i32")
-    keys_of = p.iota(3, scores.shape, "i32")
-    scores.hide(p.compare("lt", keys_of, scores.spread(numbers, [0])))
+def lengths_from(first: int) -> Callable[[Scores], None]:
+    """Show the keys before the length of each batch; the first length is `first`, and the last one is all keys."""
+
+    def modify(scores: Scores) -> None:
+        p, (batches, _, _, keys) = scores.program, scores.shape
+        numbers = p.input(np.linspace(first, keys, batches).astype(np.int64), "i32")
+        keys_of = p.iota(3, scores.shape, "i32")
+        scores.hide(p.compare("lt", keys_of, scores.spread(numbers, [0])))
+
+    return modify
+
+
+lengths = lengths_from(1)
 
 
 def documents(scores: Scores) -> None:
@@ -166,6 +173,33 @@ def mixed_documents(scores: Scores) -> None:
     assert queries == keys
     ids = scores.rng.integers(0, 3, (batches, queries))
     ids[:, queries // 2 :] += 3
+    numbers = p.input(ids, "i32")
+    scores.hide(p.compare("eq", scores.spread(numbers, [0, 2]), scores.spread(numbers, [0, 3])))
+
+
+def single_documents(scores: Scores) -> None:
+    """Show the keys of the query's document. No id is odd, and some documents have one position.
+
+    Such documents are the first and the last position, and both sides of a border of tiles.
+    """
+    p, (batches, _, queries, keys) = scores.program, scores.shape
+    assert queries == keys > 258
+    first = [0, 1, 127, 128, 129, 256, 257, 258, queries - 1]
+    ids = 2 * np.searchsorted(first, np.arange(queries), side="right") * np.arange(1, batches + 1)[:, None]
+    numbers = p.input(ids, "i32")
+    scores.hide(p.compare("eq", scores.spread(numbers, [0, 2]), scores.spread(numbers, [0, 3])))
+
+
+def disjoint_documents(scores: Scores) -> None:
+    """Show the keys of the query's document. The halves have no id in common, but overlapping ranges of ids.
+
+    The ids are 0, 4 and 8 in the first half, and 2 and 6 in the second half. Every 100th position is a document.
+    """
+    p, (batches, _, queries, keys) = scores.program, scores.shape
+    assert queries == keys
+    ids = 4 * scores.rng.integers(0, 3, (batches, queries))
+    ids[:, queries // 2 :] = 4 * scores.rng.integers(0, 2, (batches, queries - queries // 2)) + 2
+    ids[:, ::100] = 2 * np.arange(len(range(0, queries, 100))) + 1
     numbers = p.input(ids, "i32")
     scores.hide(p.compare("eq", scores.spread(numbers, [0, 2]), scores.spread(numbers, [0, 3])))
 
@@ -280,6 +314,21 @@ HIDDEN_TILES = [
     Attention("documents-window", 1, 1100, 1100, 2, 2, 64, (documents, window(200))),
     Attention("long-documents", 1, 2100, 2100, 1, 1, 128, (documents, causal())),
     Attention("long-narrow-documents", 1, 4200, 4200, 1, 1, 64, (documents, causal())),
+]
+
+#: Attentions of long sequences whose queries see few keys: those of a window that is narrower than a tile, or of a
+#: document, which may be the query's own position alone.
+FEW_KEYS = [
+    Attention("long-window-of-9", 2, 1100, 1100, 2, 1, 64, (window(9),)),
+    Attention("long-window-of-9-of-wide-heads", 1, 1100, 1100, 2, 2, 128, (window(9),)),
+    Attention("very-long-window-of-9-of-wide-heads", 1, 2100, 2100, 1, 1, 128, (window(9),)),
+    Attention("long-window-of-9-on-both-sides", 1, 1131, 1131, 2, 2, 64, (window(4, 4),)),
+    Attention("single-documents", 2, 1100, 1100, 2, 1, 64, (single_documents,)),
+    Attention("single-documents-of-wide-heads", 2, 1100, 1100, 1, 1, 128, (single_documents,)),
+    Attention("single-documents-causal", 1, 1131, 1131, 2, 2, 64, (single_documents, causal())),
+    Attention("single-documents-causal-of-wide-heads", 1, 2100, 2100, 1, 1, 128, (single_documents, causal())),
+    Attention("disjoint-documents", 2, 1100, 1100, 2, 2, 64, (disjoint_documents,)),
+    Attention("disjoint-documents-causal-of-wide-heads", 2, 1100, 1100, 2, 1, 128, (disjoint_documents, causal())),
 ]
 
 #: Attentions whose score functions have derivatives, with lengths for which kernels of compute capability 9.0 compute
