@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
+from typing import Any
 
 import numpy as np
 from dialect_program import Program, Value
+from numpy.typing import NDArray
 
 
 def split_heads(program: Program, x: Value, count: int, heads: int) -> Value:
@@ -29,6 +32,11 @@ def minus_infinity(program: Program, dtype: str, shape: tuple[int, ...]) -> Valu
     return value
 
 
+def loss_weights(shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return the weights of `attend`'s loss, the gradient of its output. They are exact in bf16 and f16 too."""
+    return np.round(np.cos(1.0 + np.arange(math.prod(shape))) * 32).reshape(shape) / 32
+
+
 def attend(program: Program, scores: Value, values: Value) -> None:
     """Add the softmax of scores and its matmul with the values: "y", merged, and "loss", a weighted sum of it."""
     batch, heads, queries, _ = scores.shape
@@ -38,6 +46,5 @@ def attend(program: Program, scores: Value, values: Value) -> None:
     result = program.matmul(program.binary("div", powers, total), values)
     y = program.reshape(program.transpose(result, [0, 2, 1, 3]), (batch, queries, heads * values.shape[-1]))
     program.output("y", y)
-    weights = np.round(np.cos(1.0 + np.arange(y.array.size)) * 32).reshape(y.shape) / 32
-    product = program.binary("mul", y, program.constant(weights, y.dtype))
+    product = program.binary("mul", y, program.constant(loss_weights(y.shape), y.dtype))
     program.output("loss", program.reduce("sum", product, [0, 1, 2]))
