@@ -252,6 +252,25 @@ class Attention:
 
     def program(self, dtype: str = "f32", seed: int = 0) -> Program:
         """Return a program with the outputs "y" and "loss", a weighted sum of it."""
+        scores, values = self._scores(dtype, seed)
+        attend(scores.program, scores.value, values)
+        return scores.program
+
+    def log_sums(self, weights: Array, seed: int = 0) -> Program:
+        """Return a program with the same operands and the output "loss": Σ weights · log Σ e^score.
+
+        The inner sum is that of a row. Weights are [batch, heads, queries].
+        """
+        scores, _ = self._scores("f64", seed)
+        program = scores.program
+        sums = program.unary("log", program.reduce("sum", program.unary("exp", scores.value), [3]))
+        program.output(
+            "loss", program.reduce("sum", program.binary("mul", sums, program.constant(weights, "f64")), [0, 1, 2])
+        )
+        return program
+
+    def _scores(self, dtype: str, seed: int) -> tuple[Scores, Value]:
+        """Return the scores and the values of a new program."""
         rng = np.random.default_rng(seed)
         program = Program("attention")
 
@@ -268,8 +287,7 @@ class Attention:
         scores = Scores(program, products, dtype, rng)
         for modify in self.modifications:
             modify(scores)
-        attend(program, scores.value, v)
-        return program
+        return scores, v
 
 
 CASES = [

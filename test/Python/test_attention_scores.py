@@ -15,6 +15,7 @@ from typing import Any
 import cs336
 import numpy as np
 import pytest
+from attention_program import loss_weights
 from attention_scores import (
     CASES,
     FEW_KEYS,
@@ -25,7 +26,7 @@ from attention_scores import (
     causal,
     lengths_from,
 )
-from comparison import assert_close, assert_gradients_close
+from comparison import assert_close, assert_gradients_close, relative_error
 from device import DEVICE, compile_program, open_session
 from dialect_program import Program
 from numpy.typing import NDArray
@@ -58,22 +59,43 @@ def test_fused_matches_numpy(case: Attention) -> None:
     assert_gradients_close({n: fused[n] for n in gradients}, gradients, 1e-4 * case.size)
 
 
+def gradients_of_rounded_output(
+    case: Attention, gradients: dict[str, NDArray[Any]], error: NDArray[Any]
+) -> dict[str, NDArray[Any]]:
+    """Return gradients whose D is computed from an output with this error.
+
+    With scores f(s), the gradient of s_ij is f'(s_ij) · p_ij · (dP_ij − D_i), where D_i = Σ_d dO_id · y_id. An error e
+    of y changes D_i by δ_i = Σ_d dO_id · e_id, and this gradient by −f'(s_ij) · p_ij · δ_i. Because p_ij is the
+    derivative of the row's log-sum-exp with respect to f(s_ij), the gradients of queries and keys change by those of
+    −Σ_i δ_i · log Σ_j e^f(s_ij).
+    """
+    by_head = (error * loss_weights(error.shape)).reshape(*error.shape[:2], case.heads, case.dim)
+    changes = case.log_sums(by_head.sum(-1).transpose(0, 2, 1)).gradients()
+    return {name: gradient - changes[name] for name, gradient in gradients.items()}
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 @pytest.mark.parametrize("dtype", ["bf16", "fp16"])
 def test_low_precision_rounds_operands_and_results_only(case: Attention, dtype: Any) -> None:
-    """Scores and their function stay in float32."""
+    """Scores and their function stay in float32.
+
+    The kernels of GPUs compute D for dQ from the rounded output, and those of CPUs compute D for dK from it. For most
+    functions the bound has room for this. The derivative of exp is up to 43 here, and is largest for keys with large
+    probabilities: the rounded output alone changes dQ by 4.9 roundings in bf16 and by 6.8 in f16, and dK by 4.2 and
+    5.6. Each gradient of exp must be within the same bound of the exact one, or of the one from the rounded output.
+    """
     if case.size != 1:
         pytest.skip("queries of this size overflow or lose all digits in 16 bits")
-    if case.name == "exp" and DEVICE != "cpu":
-        pytest.skip("it was not within these bounds on an H100, for a reason that is not known yet")
     program = case.program()
     fused = run(program, fusion="flash", dtype=dtype)
     rounding = 2.0**-9 if dtype == "bf16" else 2.0**-12
-    assert_close(fused["y"], dict(program.outputs)["y"].array, 1.5 * rounding, "y")
-    gradients = program.gradients()
-    # The derivative of exp also multiplies what the rounding of operands changes.
-    bound = 7 if case.name == "exp" else 5
-    assert_gradients_close({n: fused[n] for n in gradients}, gradients, bound * rounding, nearly_zero=0.02)
+    y = dict(program.outputs)["y"].array
+    assert_close(fused["y"], y, 1.5 * rounding, "y")
+    expected = program.gradients()
+    if case.name == "exp":
+        choices = expected, gradients_of_rounded_output(case, expected, fused["y"] - y)
+        expected = {n: min((c[n] for c in choices), key=lambda g, n=n: relative_error(fused[n], g)) for n in expected}
+    assert_gradients_close({n: fused[n] for n in expected}, expected, 5 * rounding, nearly_zero=0.02)
 
 
 @pytest.mark.parametrize("name", ["cap-causal", "linear-bias", "everything", "bias-table", "lengths", "silu", "log"])
