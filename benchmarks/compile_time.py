@@ -4,10 +4,11 @@
 For the CPU: through planned exec IR, and the kernels separately. For GPUs (`--arch`): everything in one process, with
 an empty and a filled cache. On a GPU (`--device cuda`): until the step can run, including loading kernels, tuning GEMMs
 and capturing the step; `--dtype` and `--fusion` are those of cs336-bench model. A filled cache contains executables,
-cubins and the GEMM tuning.
+cubins and the GEMM tuning. Attention kernels depend on `--context-length`.
 
 PATH=build/dev/bin:$PATH python3 benchmarks/compile_time.py --sizes 2.7B --arch sm_90a --output DIR/compile-time
 PATH=build/dev/bin:$PATH python3 benchmarks/compile_time.py --device cuda --dtype bf16 --fusion none,all
+PATH=build/dev/bin:$PATH python3 benchmarks/compile_time.py --device cuda --dtype bf16 --context-length 4096
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def step_columns(name: str, title: str) -> list[Column]:
 
 
 CPU_COLUMNS = [
-    *settings(size="size", mode="mode", architecture="architecture"),
+    *settings(size="size", context_length="context", mode="mode", architecture="architecture"),
     *(column for name, title in STEPS.items() for column in step_columns(name, title)),
     *results(distinct_kernels="distinct kernels", executable_bytes="executable"),
     *(
@@ -52,7 +53,7 @@ CPU_COLUMNS = [
     *results(gpu_cubins="cubins", gpu_executable_bytes="executable for the GPU"),
 ]
 GPU_COLUMNS = [
-    *settings(size="size", num_layers="layers", dtype="dtype", fusion="fusion", mode="mode"),
+    *settings(size="size", num_layers="layers", context_length="context", dtype="dtype", fusion="fusion", mode="mode"),
     *results(distinct_kernels="distinct kernels", status="status"),
     *(
         column
@@ -78,15 +79,21 @@ def measure(command: list[str], environment: dict[str, str] | None = None) -> tu
     return time.perf_counter() - start, usage.ru_maxrss / 1024
 
 
-def compile_size(size: str, mode: str, runs: int, folder: Path) -> Row:
-    """Return medians over runs for one size, context 256."""
+def import_command(size: str, context: int, mode: str, model: str) -> list[str]:
+    """Return the command that writes the IR of a model."""
+    flags = ["--size", size, "--context-length", str(context), "--mode", mode]
+    return ["cs336-translate", "--import-transformer", *flags, "-o", model]
+
+
+def compile_size(size: str, context: int, mode: str, runs: int, folder: Path) -> Row:
+    """Return medians over runs for one size."""
     model, planned, executable = (str(folder / name) for name in ("model.mlir", "planned.mlir", "step.cs336x"))
     steps = {
-        "import": ["cs336-translate", "--import-transformer", "--size", size, "--mode", mode, "-o", model],
+        "import": import_command(size, context, mode, model),
         "plan": ["cs336-opt", model, "--cs336-pipeline", "-o", planned],
         "kernels": ["cs336-translate", "--emit-executable", planned, "-o", executable],
     }
-    row: Row = {"size": size, "mode": mode}
+    row: Row = {"size": size, "context_length": context, "mode": mode}
     for name, command in steps.items():
         # Compile kernels instead of reading the cache.
         command += ["--no-cache"] if name == "kernels" else []
@@ -98,10 +105,10 @@ def compile_size(size: str, mode: str, runs: int, folder: Path) -> Row:
     return row
 
 
-def compile_for_gpu(size: str, mode: str, architecture: str, runs: int, folder: Path) -> Row:
+def compile_for_gpu(size: str, context: int, mode: str, architecture: str, runs: int, folder: Path) -> Row:
     """Return medians over runs of whole processes, from IR to an executable, without a cache and then with it."""
     model, executable = str(folder / "model.mlir"), folder / "step.cs336x"
-    measure(["cs336-translate", "--import-transformer", "--size", size, "--mode", mode, "-o", model])
+    measure(import_command(size, context, mode, model))
     command = ["cs336-translate", "--emit-executable", "--device", "cuda", "--arch", architecture]
     command += [model, "-o", str(executable)]
     seconds: dict[str, list[float]] = {state: [] for state in STATES}
@@ -115,13 +122,13 @@ def compile_for_gpu(size: str, mode: str, architecture: str, runs: int, folder: 
     return row | summarize("gpu_cold", seconds["cold"]) | summarize("gpu_warm", seconds["warm"])
 
 
-def start_on_gpu(size: str, mode: str, dtype: str, fusion: str, device: str, runs: int) -> Row:
+def start_on_gpu(size: str, context: int, mode: str, dtype: str, fusion: str, device: str, runs: int) -> Row:
     """Return medians over runs of cs336-bench's compile and load times. Each run starts without a cache, then has it.
 
     A size that does not fit into the GPU's memory has no times.
     """
-    command = ["cs336-bench", "model", "--size", size, "--mode", mode, "--device", device]
-    command += ["--dtype", dtype, "--fusion", fusion]
+    command = ["cs336-bench", "model", "--size", size, "--context-length", str(context), "--mode", mode]
+    command += ["--device", device, "--dtype", dtype, "--fusion", fusion]
     command += ["--steps", "1", "--warmup", "0", "--no-mfu", "--format", "json"]
     seconds: dict[str, list[float]] = {}
     row: Row = {}
@@ -136,7 +143,7 @@ def start_on_gpu(size: str, mode: str, dtype: str, fusion: str, device: str, run
                 for part in ("compile", "load"):
                     if row["load_seconds"] is not None:
                         seconds.setdefault(f"{state}_{part}", []).append(row[f"{part}_seconds"])
-    shared = ("size", "num_layers", "dtype", "fusion", "mode", "distinct_kernels", "status")
+    shared = ("size", "num_layers", "context_length", "dtype", "fusion", "mode", "distinct_kernels", "status")
     measured = {key: row[key] for key in shared}
     for name, values in seconds.items():
         measured |= summarize(name, values)
@@ -152,10 +159,11 @@ def processes(runs: int, kind: str) -> str:
     return f"One {kind} each" if runs == 1 else f"Medians of {runs} {kind}es"
 
 
-def make_record(rows: list[Row], mode: str, runs: int, on_gpu: bool, head: Row) -> Row:
+def make_record(rows: list[Row], context: int, mode: str, runs: int, on_gpu: bool, head: Row) -> Row:
     """Return the document: of starting on a GPU, or of compiling on the CPU."""
     columns = GPU_COLUMNS if on_gpu else CPU_COLUMNS
-    return make_document("compile_time", columns, rows, head | {"mode": mode, "runs": runs})
+    shared = {"context_length": context, "mode": mode, "runs": runs}
+    return make_document("compile_time", columns, rows, head | shared)
 
 
 def start_markdown(record: Row) -> list[str]:
@@ -224,7 +232,7 @@ def markdown(record: Row) -> str:
     lines = [
         f"# Compiling {MODES[record['mode']]}",
         "",
-        f"{origin(record)} Context 256, batch 4.",
+        f"{origin(record)} Context {record['context_length']}, batch 4.",
         "",
         f"    {record['command']}",
         "",
@@ -244,6 +252,9 @@ def main() -> None:
     arguments.add_argument("--dtype", help="comma-separated, requires --device cuda: fp32 (default), tf32, bf16, fp16")
     arguments.add_argument("--fusion", help="comma-separated, requires --device cuda: none to all (default)")
     arguments.add_argument("--mode", default="train", choices=MODES, help="mode to compile (default: train)")
+    arguments.add_argument(
+        "--context-length", type=int, default=256, metavar="N", help="positions per sequence (default: %(default)s)"
+    )
     arguments.add_argument("--runs", type=int, default=3)
     arguments.add_argument("--output", type=Path, help="write OUTPUT.json and OUTPUT.md")
     args = arguments.parse_args()
@@ -253,20 +264,21 @@ def main() -> None:
         arguments.error("--dtype and --fusion require --device cuda")
     require_tools(*(("cs336-translate", "cs336-opt") if args.device == "cpu" else ()), "cs336-bench")
     head = describe(sys.argv) | describe_device(args.device)
+    context = args.context_length
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         for size in args.sizes.split(","):
             if args.device != "cpu":
                 for dtype in (args.dtype or "fp32").split(","):
                     for fusion in (args.fusion or "all").split(","):
-                        rows.append(start_on_gpu(size, args.mode, dtype, fusion, args.device, args.runs))
+                        rows.append(start_on_gpu(size, context, args.mode, dtype, fusion, args.device, args.runs))
                         print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
                 continue
-            rows.append(compile_size(size, args.mode, args.runs, Path(folder)))
+            rows.append(compile_size(size, context, args.mode, args.runs, Path(folder)))
             if args.arch:
-                rows[-1] |= compile_for_gpu(size, args.mode, args.arch, args.runs, Path(folder))
+                rows[-1] |= compile_for_gpu(size, context, args.mode, args.arch, args.runs, Path(folder))
             print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
-    record = make_record(rows, args.mode, args.runs, args.device != "cpu", head)
+    record = make_record(rows, context, args.mode, args.runs, args.device != "cpu", head)
     write(record, markdown(record), args.output)
 
 

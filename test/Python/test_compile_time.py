@@ -26,7 +26,24 @@ def test_what_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     both, page = measure(tmp_path, monkeypatch, "--mode", "forward_backward", "--runs", "2")
     assert page.startswith("# Compiling a loss and its gradients\n") and "\nMedians of 2 whole processes.\n" in page
     assert (both["mode"], both["runs"]) == ("forward_backward", 2)
+    assert forward["context_length"] == forward["results"][0]["context_length"] == 256
     assert forward["results"][0]["distinct_kernels"] < both["results"][0]["distinct_kernels"]
+
+
+def test_context_length(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[list[str]] = []
+    measured = compile_time.measure
+
+    def keep(command: list[str], environment: dict[str, str] | None = None) -> tuple[float, float]:
+        commands.append(command)
+        return measured(command, environment)
+
+    monkeypatch.setattr(compile_time, "measure", keep)
+    record, page = measure(tmp_path, monkeypatch, "--mode", "forward", "--runs", "1", "--context-length", "16")
+    assert record["context_length"] == record["results"][0]["context_length"] == 16
+    assert " Context 16, batch 4.\n" in page
+    (imported,) = (command for command in commands if "--import-transformer" in command)
+    assert imported[imported.index("--context-length") + 1] == "16"
 
 
 def test_what_starts_on_a_gpu() -> None:

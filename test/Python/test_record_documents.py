@@ -150,7 +150,8 @@ def test_a_learning_curve_has_a_row_per_step(tmp_path: Path) -> None:
 
 def starts(size: str, fits: bool) -> dict[str, Any]:
     """Return a row of `compile_time.py --device cuda`."""
-    row = {"size": size, "num_layers": 2, "dtype": "bf16", "fusion": "all", "mode": "train", "distinct_kernels": 9}
+    row = {"size": size, "num_layers": 2, "context_length": 256, "dtype": "bf16", "fusion": "all", "mode": "train"}
+    row["distinct_kernels"] = 9
     row["status"] = "ok" if fits else "out of memory"
     for name in ("cold_compile", "cold_load", "warm_compile", "warm_load") if fits else ():
         row |= compile_time.summarize(name, [0.5, 0.25, 0.75])
@@ -163,7 +164,7 @@ def kernels(*names: str) -> list[dict[str, Any]]:
 
 
 def test_starts_on_a_gpu() -> None:
-    record = compile_time.make_record([starts("tiny", True), starts("10B", False)], "train", 3, True, HEAD)
+    record = compile_time.make_record([starts("tiny", True), starts("10B", False)], 256, "train", 3, True, HEAD)
     check(record)
     page = compile_time.markdown(record)
     assert "| tiny | 2 | bf16 | all | 9 | 0.50 + 0.50 | 1.00 | 0.50 + 0.50 | 1.00 |" in page
