@@ -290,21 +290,18 @@ TEST_F(PeerGroupTest, LargeReductionsAreStagedInRounds) {
   auto session = CreateRank(program);
   ASSERT_TRUE(session.ok()) << session.status();
   // Positions: signals, four operands, source and target of the mean, staging memory, source and target of the part.
-  // Both reductions have two rounds: copies, barrier, sums, barrier; copies, barrier, sums, and the last barrier.
+  // Both reductions have four rounds of copies, a barrier and sums, and a last barrier. Rounds use the halves of the
+  // staging memory in turn.
   ASSERT_EQ(sharing->peer.size(), 10u);
-  const int64_t round = (int64_t{64} << 20) / 4, half = kElements / 2;
-  auto stage = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i != end; ++i)
-      sharing->own[7][i - begin] = static_cast<float>(i % 1000) + 2;
-  };
+  constexpr int64_t kRounds = 4, kSlot = (int64_t{32} << 20) / 4;
+  const int64_t half = kElements / 2, round = half / kRounds + 4; // A vector more, so that the last one has less.
+  auto slot_of = [&](int64_t i) { return i / round % 2 * kSlot + i % round; };
   fake.at_barrier = [&](int barrier) {
-    bool is_mean = barrier <= 7; // Barriers 1 to 3 belong to the other collectives.
-    int place = is_mean ? barrier - 3 : barrier - 7;
-    if (place == 1)
-      stage(0, round);
-    if (place == 3)
-      stage(round, half);
-    if (is_mean && place == 4)
+    bool is_mean = barrier <= 3 + kRounds + 1; // Barriers 1 to 3 belong to the other collectives.
+    int place = is_mean ? barrier - 3 : barrier - 3 - (kRounds + 1);
+    for (int64_t i = (place - 1) * round; 1 <= place && i < std::min(place * round, half); ++i)
+      sharing->own[7][slot_of(i)] = static_cast<float>(i % 1000) + 2;
+    if (is_mean && place == kRounds + 1)
       std::fill_n(sharing->own[6] + half, half, 5.0f);
   };
   Tensor x = *Tensor::Create({DType::kF32, {3, 4}}), values = *Tensor::Create({DType::kF32, {kElements}});
@@ -312,7 +309,7 @@ TEST_F(PeerGroupTest, LargeReductionsAreStagedInRounds) {
   for (int64_t i = 0; i != kElements; ++i)
     values.mutable_values<float>()[i] = static_cast<float>(i % 1000);
   ASSERT_TRUE((*session)->Run("forward", {{"x", x}, {"large", values}}, nullptr).ok());
-  EXPECT_EQ(fake.barriers, 11);
+  EXPECT_EQ(fake.barriers, 3 + 2 * (kRounds + 1));
   absl::StatusOr<TensorView> got_mean = (*session)->Output("forward", "mean");
   absl::StatusOr<TensorView> got_part = (*session)->Output("forward", "part");
   ASSERT_TRUE(got_mean.ok() && got_part.ok());
@@ -324,9 +321,9 @@ TEST_F(PeerGroupTest, LargeReductionsAreStagedInRounds) {
     wrong += got_mean->values<float>()[half + i] != 5;
     wrong += sharing->peer[6][i] != expected; // The result in the peer's memory.
   }
-  // The peer's part of this rank's values, in the peer's staging memory: the last round's.
-  for (int64_t i = round; i != half; ++i)
-    wrong += sharing->peer[7][i - round] != static_cast<float>((half + i) % 1000);
+  // The peer's part of this rank's values, in the peer's staging memory: that of the last two rounds.
+  for (int64_t i = 2 * round; i != half; ++i)
+    wrong += sharing->peer[7][slot_of(i)] != static_cast<float>((half + i) % 1000);
   EXPECT_EQ(wrong, 0);
 }
 

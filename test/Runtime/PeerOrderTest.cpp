@@ -217,10 +217,10 @@ protected:
   }
 };
 
-/// With four ranks, each rank has 21 MiB of staging memory per source, so that a part of 22 MiB is staged in two
-/// rounds.
+/// A part of 25 MiB is staged in four rounds, so that the third one writes to staging memory that the first one has
+/// read.
 TEST_P(ReducedTogether, OperandsThatSpanRounds) {
-  Reduce(CollectiveKind::reduce_scatter, {int64_t{11} << 19, 12, int64_t{1} << 19, (int64_t{1} << 18) + 4});
+  Reduce(CollectiveKind::reduce_scatter, {int64_t{11} << 19, 12, int64_t{1} << 19, (int64_t{1} << 18) + 4, 4});
 }
 
 TEST_P(ReducedTogether, TheGainsOfNormsAndTheLoss) {

@@ -118,13 +118,18 @@ absl::StatusOr<std::vector<SharedTransfer>> Share(PeerGroup &peers, const std::v
 }
 
 absl::StatusOr<std::unique_ptr<PeerWork>> PrepareWork(PeerGroup &peers, const std::vector<SharedTransfer> &transfers,
+                                                      const CommandContext &context,
                                                       const format::CollectiveT &collective, PeerStart start,
-                                                      bool is_direct) {
+                                                      int64_t bytes) {
   if (collective.kind == format::CollectiveKind::all_gather)
     return GatherFromPeers(peers, transfers, start == PeerStart::kPreviousCopies);
   PeerReduction reduction = {static_cast<Reduction>(collective.reduction),
                              collective.kind == format::CollectiveKind::all_reduce};
-  return is_direct ? ReduceFromPeers(peers, transfers, reduction) : ReduceStaged(peers, transfers, reduction);
+  if (bytes <= MostDirectBytes(context, peers.size()))
+    return ReduceFromPeers(peers, transfers, reduction);
+  // Beside GEMMs, the time of a reduction matters less than the number of branches of the graph
+  // (docs/Rationale/RanksOnGPUs.md).
+  return ReduceStaged(peers, transfers, reduction, /*overlaps=*/!context.gemms_follow);
 }
 
 } // namespace
@@ -143,8 +148,8 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(NcclGroup
     return nullptr;
   CS336_ASSIGN_OR_RETURN(std::vector<SharedTransfer> shared, Share(peers, transfers));
   PeerStart start = peers.sequence().Add(context.previous, context.command, collective.kind, transfers);
-  bool is_direct = SourceBytes(transfers) <= MostDirectBytes(context, peers.size());
-  CS336_ASSIGN_OR_RETURN(std::unique_ptr<PeerWork> work, PrepareWork(peers, shared, collective, start, is_direct));
+  CS336_ASSIGN_OR_RETURN(std::unique_ptr<PeerWork> work,
+                         PrepareWork(peers, shared, context, collective, start, SourceBytes(transfers)));
   return std::make_unique<PeerCollective>(group, peers, *barrier, start, std::move(work));
 }
 

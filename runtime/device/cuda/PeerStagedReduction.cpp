@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "device/cuda/CudaEvent.h"
 #include "device/cuda/CudaMemory.h"
 #include "device/cuda/PeerCopies.h"
 #include "device/cuda/PeerWork.h"
@@ -20,6 +21,9 @@ namespace {
 
 /// More multiprocessors than that do not read the GPU's own memory faster.
 constexpr unsigned kStagedBlocks = 64;
+/// The parts of a reduction whose rounds overlap are divided into this many rounds, unless these would have fewer bytes
+/// than that. Only the sums of the last round are not hidden behind copies. Each round has a barrier.
+constexpr int64_t kRounds = 4, kLeastRoundBytes = int64_t{8} << 20;
 
 /// Consecutive bytes of an operand, which are staged together with others. They begin with a whole vector.
 struct Piece {
@@ -49,96 +53,151 @@ std::vector<std::vector<Piece>> SplitIntoRounds(const std::vector<SharedTransfer
   return rounds;
 }
 
-/// The copies to other ranks' staging memory, and the sums of what they have copied to this rank's.
+/// Returns the bytes of the largest part that a rank reduces, in whole vectors.
+int64_t LargestPart(const std::vector<SharedTransfer> &transfers, int ranks) {
+  int64_t largest = 0;
+  for (int rank = 0; rank != ranks; ++rank) {
+    int64_t bytes = 0;
+    for (const SharedTransfer &each : transfers)
+      bytes += VectorsOf(each.first(rank + 1) - each.first(rank)) * kVectorBytes;
+    largest = std::max(largest, bytes);
+  }
+  return largest;
+}
+
+/// The copies to other ranks' staging memory, the sums of what they have copied to this rank's, and the copies of these
+/// sums to the other ranks.
 struct Round {
-  explicit Round(PeerSums sums) : sums(std::move(sums)) {}
-  PeerCopies copies;
-  PeerSums sums;
+  PeerCopies copies, results; // No results of a reduce_scatter.
+  PeerSums sums{/*targets=*/1};
+  CudaEvent copied, passed, summed;
 };
 
+/// A round i has these steps:
+///
+///     copy stream                                 own stream
+///     copies to half i % 2 of staging memory
+///                                                 barrier: all ranks have copied
+///                                                 sums
+///     copies of the sums to other ranks
+///
+/// The copies of round i + 1 precede the copies of the sums of round i. They follow the barrier of round i, after which
+/// no rank reads what the sums of round i - 1 have read, in the same half, any more. If rounds do not overlap, the copy
+/// stream is the collective's own stream.
 class StagedReduction : public PeerWork {
 public:
   explicit StagedReduction(PeerGroup &peers) : peers_(peers) {}
 
-  absl::Status Prepare(const std::vector<SharedTransfer> &transfers, PeerReduction reduction) {
+  absl::Status Prepare(const std::vector<SharedTransfer> &transfers, PeerReduction reduction, bool overlaps) {
     CS336_ASSIGN_OR_RETURN(staging_, peers_.ShareStaging());
-    capacity_ = PeerGroup::kStagingBytes / (peers_.size() - 1) / kVectorBytes * kVectorBytes;
+    if (overlaps) {
+      CS336_ASSIGN_OR_RETURN(streams_, peers_.ForkCopies());
+    }
+    half_ = PeerGroup::kStagingBytes / (peers_.size() - 1) / 2 / kVectorBytes * kVectorBytes;
+    int64_t capacity = RoundBytes(LargestPart(transfers, peers_.size()));
     for (int rank = 0; rank != peers_.size(); ++rank) {
-      std::vector<std::vector<Piece>> rounds = SplitIntoRounds(transfers, rank, capacity_);
+      std::vector<std::vector<Piece>> rounds = SplitIntoRounds(transfers, rank, capacity);
       // Parts differ in length by a few vectors, so ranks may have different numbers of rounds.
       while (rounds_.size() < rounds.size())
-        rounds_.emplace_back(PeerSums(/*targets=*/1));
+        rounds_.emplace_back();
       for (size_t i = 0; i != rounds.size(); ++i)
-        for (const Piece &piece : rounds[i])
-          if (rank == peers_.rank())
-            AddSum(rounds_[i], piece, reduction);
-          else
-            rounds_[i].copies.Add({StagingOf(rank, peers_.rank()) + piece.offset, SourceOf(piece), piece.bytes});
+        rank == peers_.rank() ? AddSums(i, rounds[i], reduction) : AddCopies(i, rounds[i], rank);
     }
-    for (Round &round : rounds_)
+    for (Round &round : rounds_) {
       CS336_RETURN_IF_ERROR(
           round.sums.Prepare(peers_, transfers.front().own.dtype, reduction.reduction, kStagedBlocks));
-    if (reduction.is_for_all)
-      AddResults(transfers);
+      for (CudaEvent *event : {&round.copied, &round.passed, &round.summed}) {
+        CS336_ASSIGN_OR_RETURN(*event, CudaEvent::Create(peers_.context()));
+      }
+    }
     return absl::OkStatus();
   }
 
   absl::Status Enqueue(Barrier /*arrive*/, Barrier synchronise) const override {
     // The staging memory of all ranks is free: a barrier follows every reduction. Other ranks' operands are written
     // after the barrier that follows the copies.
-    for (const Round &round : rounds_) {
-      if (&round != &rounds_.front())
-        CS336_RETURN_IF_ERROR(synchronise());
-      CS336_RETURN_IF_ERROR(Enqueue(round.copies));
-      CS336_RETURN_IF_ERROR(synchronise());
-      CS336_RETURN_IF_ERROR(round.sums.Enqueue(peers_));
-    }
-    return Enqueue(results_);
+    return streams_ ? streams_->Run(1, [&] { return EnqueueRounds(streams_->side(0), synchronise); })
+                    : EnqueueRounds(peers_.context().stream(), synchronise);
   }
 
 private:
-  absl::Status Enqueue(const PeerCopies &copies) const {
-    return copies.Enqueue(peers_.context(), peers_.context().stream());
+  /// Returns the bytes of a round per source, for a part of so many bytes.
+  int64_t RoundBytes(int64_t part) const {
+    if (!streams_)
+      return part <= 2 * half_ ? 2 * half_ : half_; // A single round uses both halves.
+    return std::min(half_, std::max(VectorsOf(part / kRounds + 1) * kVectorBytes, kLeastRoundBytes));
   }
 
-  /// Returns the part of a rank's staging memory that another one writes to.
-  CUdeviceptr StagingOf(int rank, int source) const {
-    return staging_[rank] + (source < rank ? source : source - 1) * capacity_;
+  absl::Status EnqueueRounds(CUstream copies, Barrier synchronise) const {
+    CS336_RETURN_IF_ERROR(Copy(rounds_.front(), copies));
+    for (size_t i = 0; i != rounds_.size(); ++i) {
+      CS336_RETURN_IF_ERROR(Sum(rounds_[i], synchronise));
+      if (i + 1 != rounds_.size()) {
+        if (i != 0)
+          CS336_RETURN_IF_ERROR(rounds_[i].passed.Block(copies));
+        CS336_RETURN_IF_ERROR(Copy(rounds_[i + 1], copies));
+      }
+      CS336_RETURN_IF_ERROR(rounds_[i].summed.Block(copies));
+      CS336_RETURN_IF_ERROR(rounds_[i].results.Enqueue(peers_.context(), copies));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Copy(Round &round, CUstream copies) const {
+    CS336_RETURN_IF_ERROR(round.copies.Enqueue(peers_.context(), copies));
+    return round.copied.Record(copies);
+  }
+
+  absl::Status Sum(Round &round, Barrier synchronise) const {
+    CUstream own = peers_.context().stream();
+    CS336_RETURN_IF_ERROR(round.copied.Block(own));
+    CS336_RETURN_IF_ERROR(synchronise());
+    CS336_RETURN_IF_ERROR(round.passed.Record(own));
+    CS336_RETURN_IF_ERROR(round.sums.Enqueue(peers_));
+    return round.summed.Record(own);
+  }
+
+  /// Returns the part of a rank's staging memory that another one writes to in a round.
+  CUdeviceptr StagingOf(int rank, int source, size_t round) const {
+    return staging_[rank] + (2 * (source < rank ? source : source - 1) + round % 2) * half_;
   }
   static CUdeviceptr SourceOf(const Piece &piece) { return ToDevicePointer(piece.transfer->own.src) + piece.first; }
 
-  void AddSum(Round &round, const Piece &piece, PeerReduction reduction) {
-    std::vector<CUdeviceptr> addresses;
-    for (int source = 0; source != peers_.size(); ++source)
-      addresses.push_back(source == peers_.rank() ? SourceOf(piece) : StagingOf(peers_.rank(), source) + piece.offset);
-    int64_t base = reduction.is_for_all ? 0 : piece.transfer->first(peers_.rank());
-    addresses.push_back(ToDevicePointer(piece.transfer->own.dst) + piece.first - base);
-    round.sums.Add(piece.bytes, addresses);
+  void AddCopies(size_t round, const std::vector<Piece> &pieces, int target) {
+    for (const Piece &piece : pieces)
+      rounds_[round].copies.Add({StagingOf(target, peers_.rank(), round) + piece.offset, SourceOf(piece), piece.bytes});
   }
 
-  /// Adds copies of this rank's results to all others, which do not write to these parts.
-  void AddResults(const std::vector<SharedTransfer> &transfers) {
-    for (int step = 1; step != peers_.size(); ++step)
-      for (const SharedTransfer &each : transfers) {
-        int64_t first = each.first(peers_.rank()), end = each.first(peers_.rank() + 1);
-        int target = (peers_.rank() + step) % peers_.size();
-        results_.Add({each.targets[target] + first, ToDevicePointer(each.own.dst) + first, end - first});
-      }
+  void AddSums(size_t round, const std::vector<Piece> &pieces, PeerReduction reduction) {
+    int rank = peers_.rank();
+    for (const Piece &piece : pieces) {
+      std::vector<CUdeviceptr> addresses;
+      for (int source = 0; source != peers_.size(); ++source)
+        addresses.push_back(source == rank ? SourceOf(piece) : StagingOf(rank, source, round) + piece.offset);
+      int64_t base = reduction.is_for_all ? 0 : piece.transfer->first(rank);
+      addresses.push_back(ToDevicePointer(piece.transfer->own.dst) + piece.first - base);
+      rounds_[round].sums.Add(piece.bytes, addresses);
+    }
+    // Each rank begins with another one, so that no GPU receives from all at once.
+    for (int step = 1; reduction.is_for_all && step != peers_.size(); ++step)
+      for (const Piece &piece : pieces)
+        rounds_[round].results.Add({piece.transfer->targets[(rank + step) % peers_.size()] + piece.first,
+                                    ToDevicePointer(piece.transfer->own.dst) + piece.first, piece.bytes});
   }
 
   PeerGroup &peers_;
+  StreamFork *streams_ = nullptr;    // Null if rounds do not overlap.
   std::vector<CUdeviceptr> staging_; // Staging memory by rank.
-  int64_t capacity_ = 0;             // Bytes of the part of the staging memory that a source writes.
-  std::deque<Round> rounds_;
-  PeerCopies results_; // Empty for reduce_scatter.
+  int64_t half_ = 0;                 // Bytes of the half of a rank's staging memory that one source writes in a round.
+  mutable std::deque<Round> rounds_; // Events are recorded by every run.
 };
 
 } // namespace
 
 absl::StatusOr<std::unique_ptr<PeerWork>> ReduceStaged(PeerGroup &peers, const std::vector<SharedTransfer> &transfers,
-                                                       PeerReduction reduction) {
+                                                       PeerReduction reduction, bool overlaps) {
   auto work = std::make_unique<StagedReduction>(peers);
-  CS336_RETURN_IF_ERROR(work->Prepare(transfers, reduction));
+  CS336_RETURN_IF_ERROR(work->Prepare(transfers, reduction, overlaps));
   return work;
 }
 

@@ -94,7 +94,7 @@ absl::StatusOr<std::unique_ptr<PeerWork>>
 ReduceFromPeers(PeerGroup &peers, const std::vector<SharedTransfer> &transfers, PeerReduction reduction);
 /// Reduces what copy engines have written to this rank's staging memory, and lets them copy the result for all_reduce.
 absl::StatusOr<std::unique_ptr<PeerWork>> ReduceStaged(PeerGroup &peers, const std::vector<SharedTransfer> &transfers,
-                                                       PeerReduction reduction);
+                                                       PeerReduction reduction, bool overlaps);
 
 } // namespace cs336::runtime
 
