@@ -7,56 +7,23 @@
 
 #include "cs336/Bench/Model/MeasuredTimeline.h"
 
+#include "cs336/Bench/Profile/TraceSteps.h"
+
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
-#include <limits>
-#include <map>
 #include <utility>
 
 using namespace cs336;
 using namespace cs336::bench;
-
-namespace {
-/// Nanoseconds by the clock of the trace.
-struct Interval {
-  int64_t start = std::numeric_limits<int64_t>::max(), end = std::numeric_limits<int64_t>::min();
-
-  void add(const runtime::TraceSpan &span) {
-    start = std::min(start, span.start_ns);
-    end = std::max(end, span.start_ns + span.duration_ns);
-  }
-};
-
-/// The commands of one step that ran, by position.
-using Step = std::map<size_t, Interval>;
-} // namespace
-
-/// Returns the steps of an entry. The n-th run of a command, or of a node of its graph, belongs to the n-th step.
-static std::vector<Step> splitIntoSteps(const runtime::Trace &trace, llvm::StringRef entry) {
-  std::map<std::pair<int32_t, uint64_t>, size_t> runs;
-  std::vector<Step> steps;
-  for (const runtime::TraceSpan &span : trace.spans) {
-    const runtime::TracedCommand *command = trace.FindCommand(span);
-    if (!command || command->entry != entry)
-      continue;
-    size_t step = runs[{span.command, span.graph_node}]++;
-    if (step == steps.size())
-      steps.emplace_back();
-    steps[step][static_cast<size_t>(command->index)].add(span);
-  }
-  return steps;
-}
 
 void MeasuredTimes::add(const runtime::Trace &part) {
   commands.clear();
   for (const runtime::TracedCommand &command : part.commands)
     if (command.entry == entry)
       commands[command.index] = command.name;
-  for (const Step &step : splitIntoSteps(part, entry)) {
-    int64_t begin = std::numeric_limits<int64_t>::max();
-    for (const auto &[position, interval] : step)
-      begin = std::min(begin, interval.start);
+  for (const TraceStep &step : splitIntoSteps(part, entry)) {
+    int64_t begin = getBegin(step);
     for (const auto &[position, interval] : step) {
       Sums &sum = sums[position];
       sum.start += static_cast<double>(interval.start - begin);
