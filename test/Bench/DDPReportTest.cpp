@@ -114,6 +114,25 @@ TEST(DDPReportTest, SharesAreOfTheProfiledStep) {
   EXPECT_EQ(getText(rows, 0, "compute_ms"), "8.000");
 }
 
+TEST(DDPReportTest, WaitsForGathersRequireGathersAndAProfile) {
+  std::vector<DDPRow> rows{makeRow(Distribution::FSDP, 2, 10), makeRow(Distribution::FSDP, 2, 10),
+                           makeRow(Distribution::Flat, 2, 10)};
+  for (DDPRow &row : rows)
+    row.measurement.plan.emplace();
+  for (size_t row : {0, 1})
+    rows[row].measurement.exchange = {.collectives = 9, .gathers = 6};
+  for (size_t row : {0, 2})
+    rows[row].measurement.times = {.communication = 4, .gatherWait = 0.25, .lateGathers = 1.5, .step = 16};
+  EXPECT_EQ(getText(rows, 0, "gathers"), "6");
+  EXPECT_EQ(getText(rows, 0, "late_gathers"), "1.5");
+  EXPECT_EQ(getText(rows, 0, "gather_wait_ms"), "0.250");
+  EXPECT_EQ(getText(rows, 1, "gathers"), "6");
+  EXPECT_EQ(getText(rows, 2, "gathers"), "");
+  for (size_t row : {1, 2})
+    for (const char *key : {"late_gathers", "gather_wait_ms"})
+      EXPECT_EQ(getText(rows, row, key), "") << key;
+}
+
 RankResult makeResult(std::vector<double> milliseconds, double loss) {
   RankResult result;
   result.stepMilliseconds = std::move(milliseconds);
@@ -153,6 +172,8 @@ TEST(MergeResultsTest, TimesAreMeansPerStepAndRank) {
   std::vector<RankResult> results{makeResult({1}, 7), makeResult({1}, 7)};
   results[0].overlap = {.communication = 4'000'000, .compute = 6'000'000, .exposed = 2'000'000};
   results[1].overlap = {.communication = 8'000'000, .compute = 6'000'000, .exposed = 0};
+  results[0].gatherWaits = {.late = 4, .waited = 1'000'000};
+  results[1].gatherWaits = {.late = 2, .waited = 7'000'000};
   for (RankResult &result : results)
     result.profiledMilliseconds = {5, 7};
   mergeResults(results, measurement);
@@ -160,6 +181,8 @@ TEST(MergeResultsTest, TimesAreMeansPerStepAndRank) {
   EXPECT_EQ(measurement.times->communication, 3);
   EXPECT_EQ(measurement.times->compute, 3);
   EXPECT_EQ(measurement.times->exposed, 0.5);
+  EXPECT_EQ(measurement.times->gatherWait, 2);
+  EXPECT_EQ(measurement.times->lateGathers, 1.5);
   EXPECT_EQ(measurement.times->step, 6);
 }
 
@@ -169,6 +192,7 @@ TEST(RankResultTest, FilesKeepEverything) {
   result.gradNorm = std::numeric_limits<double>::infinity();
   result.deviceMemoryBytes = int64_t{1} << 40;
   result.overlap = {.communication = 1, .compute = 2, .exposed = 3};
+  result.gatherWaits = {.late = 4, .waited = 5};
   result.profiledMilliseconds = {4};
   std::string path = ::testing::TempDir() + "/rank.json";
   ASSERT_TRUE(writeRankResult(result, path).ok());
@@ -179,6 +203,7 @@ TEST(RankResultTest, FilesKeepEverything) {
   EXPECT_TRUE(std::isnan(read->gradNorm)); // Stands for infinities too.
   EXPECT_EQ(read->deviceMemoryBytes, result.deviceMemoryBytes);
   EXPECT_EQ(read->overlap, result.overlap);
+  EXPECT_EQ(read->gatherWaits, result.gatherWaits);
   EXPECT_EQ(read->profiledMilliseconds, result.profiledMilliseconds);
 }
 

@@ -67,7 +67,7 @@ void cs336::bench::mergeResults(llvm::ArrayRef<RankResult> results, DDPMeasureme
       measurement.deviceMemoryBytes = std::max(measurement.deviceMemoryBytes.value_or(0), *result.deviceMemoryBytes);
     if (!result.profileNote.empty())
       measurement.profileNote = result.profileNote;
-    isProfiled &= result.overlap && !result.profiledMilliseconds.empty();
+    isProfiled &= result.overlap && result.gatherWaits && !result.profiledMilliseconds.empty();
     if (!isProfiled)
       continue;
     auto steps = static_cast<double>(result.profiledMilliseconds.size()) * static_cast<double>(results.size());
@@ -75,6 +75,8 @@ void cs336::bench::mergeResults(llvm::ArrayRef<RankResult> results, DDPMeasureme
     add(times.communication, result.overlap->communication);
     add(times.compute, result.overlap->compute);
     add(times.exposed, result.overlap->exposed);
+    add(times.gatherWait, result.gatherWaits->waited);
+    times.lateGathers += static_cast<double>(result.gatherWaits->late) / steps;
     for (double milliseconds : result.profiledMilliseconds)
       times.step += milliseconds / steps;
   }

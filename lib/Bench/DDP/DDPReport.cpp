@@ -215,6 +215,17 @@ static void appendCommunication(Columns &columns) {
                                   ? Cell::mebibytes(static_cast<int64_t>(row.measurement.exchange.bytes))
                                   : Cell::empty();
                      }});
+  columns.push_back({"gathers", "gathers", [](const DDPRow &row) {
+                       bool hasGathers = row.measurement.plan && row.measurement.exchange.gathers > 0;
+                       return hasGathers ? Cell::integer(row.measurement.exchange.gathers) : Cell::empty();
+                     }});
+  auto addWaits = [&](std::string title, std::string key, int digits, double Times::*member) {
+    columns.push_back(makeNumber(std::move(title), std::move(key), digits, [member](const DDPMeasurement &m) {
+      return m.times && m.exchange.gathers > 0 ? Number((*m.times).*member) : Number();
+    }));
+  };
+  addWaits("late gathers", "late_gathers", 1, &Times::lateGathers);
+  addWaits("gather wait (ms)", "gather_wait_ms", 3, &Times::gatherWait);
   columns.push_back(makeNumber(
       "busbw (GB/s)", "busbw_gb_s", 3,
       [](const DDPMeasurement &m) -> Number {

@@ -44,6 +44,7 @@ Exchange bench::countExchange(const runtime::Executable &executable, const forma
     if (!collective)
       continue;
     ++exchange.collectives;
+    exchange.gathers += collective->kind == format::CollectiveKind::all_gather;
     for (uint32_t source : collective->sources)
       exchange.bytes += getSentBytes(collective->kind, *entry.buffers[source], ranks);
   }

@@ -28,6 +28,15 @@ static bool fromJSON(const json::Value &value, Overlap &overlap, json::Path path
          map.map("exposed", overlap.exposed);
 }
 
+static json::Value toJSON(const GatherWaits &waits) {
+  return json::Object{{"late", waits.late}, {"waited", waits.waited}};
+}
+
+static bool fromJSON(const json::Value &value, GatherWaits &waits, json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("late", waits.late) && map.map("waited", waits.waited);
+}
+
 /// Returns nullopt for NaN and infinities, which JSON lacks: null stands for them.
 static std::optional<double> toNumber(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
@@ -52,8 +61,8 @@ static bool fromJSON(const json::Value &value, RankResult &result, json::Path pa
          mapNumber(map, "last_loss", result.lastLoss) && map.map("step_ms", result.stepMilliseconds) &&
          map.map("event_step_ms", result.deviceMilliseconds) && map.map("join_seconds", result.joinSeconds) &&
          map.map("load_seconds", result.loadSeconds) && map.map("device_memory_bytes", result.deviceMemoryBytes) &&
-         map.map("overlap", result.overlap) && map.map("profiled_ms", result.profiledMilliseconds) &&
-         map.map("profile_note", result.profileNote);
+         map.map("overlap", result.overlap) && map.map("gather_waits", result.gatherWaits) &&
+         map.map("profiled_ms", result.profiledMilliseconds) && map.map("profile_note", result.profileNote);
 }
 
 } // namespace cs336::bench
@@ -70,6 +79,7 @@ absl::Status cs336::bench::writeRankResult(const RankResult &result, llvm::Strin
                                 {"load_seconds", result.loadSeconds},
                                 {"device_memory_bytes", result.deviceMemoryBytes},
                                 {"overlap", result.overlap},
+                                {"gather_waits", result.gatherWaits},
                                 {"profiled_ms", result.profiledMilliseconds},
                                 {"profile_note", result.profileNote}},
                    path);

@@ -135,10 +135,13 @@ absl::Status RankRun::measure(const std::shared_ptr<const runtime::Executable> &
 
 absl::Status RankRun::profile(std::shared_ptr<const runtime::Executable> executable, const runtime::TensorMap &batch) {
   Overlap overlap;
+  GatherUses gathers(*executable->FindEntry(kEntry));
+  GatherWaits gatherWaits;
   RankTrace trace{getRank(), options.device};
   ProfiledSteps steps{kEntry, static_cast<uint64_t>(job.seed), job.warmup, job.steps};
   steps.consumer = [&](const runtime::Trace &part) {
     overlap += computeOverlap(part);
+    gatherWaits += gathers.measure(part);
     if (job.trace)
       trace.add(part);
   };
@@ -149,6 +152,7 @@ absl::Status RankRun::profile(std::shared_ptr<const runtime::Executable> executa
   if (!profiled->status.ok())
     return profiled->status;
   result.overlap = overlap;
+  result.gatherWaits = gatherWaits;
   result.profiledMilliseconds = profiled->times.getOwnTimes();
   result.profileNote = profiled->profile.note;
   if (!barrier.ok())

@@ -20,6 +20,13 @@ for row in rows:
     # One command at a time: nothing hides communication, and both make up most of a step.
     assert math.isclose(row["exposed_ms"], row["communication_ms"], rel_tol=1e-6)
     assert row["communication_ms"] + row["compute_ms"] <= row["profiled_step_ms"]
+    # Every gather is waited for, from the end of the computation before it.
+    waits = [row[key] for key in ("gathers", "late_gathers", "gather_wait_ms")]
+    if row["distribute"] == "fsdp":
+        assert 0 < waits[0] < row["collectives"] and math.isclose(waits[1], waits[0])
+        assert 0 < waits[2] <= row["profiled_step_ms"] - row["compute_ms"]
+    else:
+        assert waits == [None, None, None]
     assert (row["communication_ms"] > 0) == (row["collectives"] > 0) == (row["sent_mib"] > 0) == (row["ranks"] > 1)
 
 one, *others = rows

@@ -49,6 +49,8 @@ struct DDPMeasurement {
   /// Per profiled step, the mean over ranks, in milliseconds. Absent without a profile.
   struct Times {
     double communication = 0, compute = 0, exposed = 0;
+    /// The time in which computation waits for gathers, and the number of gathers that it waits for.
+    double gatherWait = 0, lateGathers = 0;
     /// The mean time of a profiled step.
     double step = 0;
   };

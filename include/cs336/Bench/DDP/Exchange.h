@@ -17,6 +17,8 @@ namespace cs336::bench {
 /// The exchange between ranks in one run of an entry.
 struct Exchange {
   int64_t collectives = 0;
+  /// The all-gathers of parameters among them.
+  int64_t gathers = 0;
   /// The bytes that each rank must send, as in the table of `cs336.collective`: for S bytes of all parts and n ranks,
   /// 2·S·(n − 1)/n for an all-reduce, S for a broadcast, and S·(n − 1)/n otherwise. 0 for one rank.
   double bytes = 0;

@@ -8,6 +8,7 @@
 #ifndef CS336_BENCH_DDP_RANKRESULT_H
 #define CS336_BENCH_DDP_RANKRESULT_H
 
+#include "cs336/Bench/DDP/GatherWaits.h"
 #include "cs336/Bench/DDP/Overlap.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -36,6 +37,7 @@ struct RankResult {
   std::optional<int64_t> deviceMemoryBytes;
   /// The sums over all profiled steps. Absent without a profile.
   std::optional<Overlap> overlap;
+  std::optional<GatherWaits> gatherWaits;
   /// The times of the profiled steps, by the GPU's clock if there is one.
   std::vector<double> profiledMilliseconds;
   /// The reason why a GPU's kernels could not be timed. Empty otherwise.
