@@ -383,8 +383,8 @@ TEST_F(PeerGroupTest, NcclDoesReductionsThatItDoesFaster) {
     GpuExchange exchange;
     bool by_nccl;
   } cases[] = {
-      {2, 9, GpuExchange::kAuto, false}, {2, 257, GpuExchange::kAuto, true}, {2, 257, GpuExchange::kPeers, false},
-      {3, 8, GpuExchange::kAuto, false}, {3, 9, GpuExchange::kAuto, true},   {3, 9, GpuExchange::kPeers, false},
+      {2, 9, GpuExchange::kAuto, false}, {2, 257, GpuExchange::kAuto, false}, {3, 8, GpuExchange::kAuto, false},
+      {3, 9, GpuExchange::kAuto, true},  {3, 9, GpuExchange::kPeers, false},
   };
   fake.memory_bytes = int64_t{4} << 30;
   for (const auto &[size, mib, how, by_nccl] : cases) {

@@ -26,8 +26,6 @@ namespace {
 constexpr int64_t kMostDirectBytes = int64_t{8} << 20;
 /// The same between two ranks if no GEMM follows, so that no GEMM waits for these multiprocessors.
 constexpr int64_t kMostDirectBytesAlone = int64_t{16} << 20;
-/// NCCL reduces more than this faster than stages do, between two ranks.
-constexpr int64_t kMostStagedBytes = int64_t{256} << 20;
 
 bool IsAligned(const void *address) { return ToDevicePointer(address) % kVectorBytes == 0; }
 
@@ -46,9 +44,7 @@ int64_t MostDirectBytes(const CommandContext &context, int ranks) {
 /// take 1.4 and 1.5 times as long as NCCL's: a rank copies to three others one after the other
 /// (benchmarks/results/h200x4-allreduce.md).
 int64_t MostReducedBytes(GpuExchange exchange, int ranks) {
-  if (exchange == GpuExchange::kPeers)
-    return std::numeric_limits<int64_t>::max();
-  return ranks == 2 ? kMostStagedBytes : kMostDirectBytes;
+  return exchange == GpuExchange::kPeers || ranks == 2 ? std::numeric_limits<int64_t>::max() : kMostDirectBytes;
 }
 
 /// Returns true for a gather that NCCL does faster. Copy engines copy to other ranks one after the other, and NCCL
@@ -125,11 +121,8 @@ absl::StatusOr<std::unique_ptr<PeerWork>> PrepareWork(PeerGroup &peers, const st
     return GatherFromPeers(peers, transfers, start == PeerStart::kPreviousCopies);
   PeerReduction reduction = {static_cast<Reduction>(collective.reduction),
                              collective.kind == format::CollectiveKind::all_reduce};
-  if (bytes <= MostDirectBytes(context, peers.size()))
-    return ReduceFromPeers(peers, transfers, reduction);
-  // Beside GEMMs, the time of a reduction matters less than the number of branches of the graph
-  // (docs/Rationale/RanksOnGPUs.md).
-  return ReduceStaged(peers, transfers, reduction, /*overlaps=*/!context.gemms_follow);
+  return bytes <= MostDirectBytes(context, peers.size()) ? ReduceFromPeers(peers, transfers, reduction)
+                                                         : ReduceStaged(peers, transfers, reduction);
 }
 
 } // namespace

@@ -70,8 +70,8 @@ public:
   /// Allocates and shares it at the first call. Returns its address on each rank. All ranks call this at the same time.
   absl::StatusOr<std::vector<CUdeviceptr>> ShareStaging();
 
-  /// Returns the two streams in which the copies of gathers run. They are created at the first call. Collectives use
-  /// them one after the other.
+  /// Returns the two streams in which the copies of gathers run, and in the first one those of staged reductions. They
+  /// are created at the first call. Collectives use them one after the other.
   absl::StatusOr<StreamFork *> ForkCopies();
 
   /// Returns the kernel of ReduceText(), which lives as long as the group.

@@ -21,8 +21,8 @@ namespace {
 
 /// More multiprocessors than that do not read the GPU's own memory faster.
 constexpr unsigned kStagedBlocks = 64;
-/// The parts of a reduction whose rounds overlap are divided into this many rounds, unless these would have fewer bytes
-/// than that. Only the sums of the last round are not hidden behind copies. Each round has a barrier.
+/// A rank's part of a reduction is divided into this many rounds, unless they would have fewer bytes than that. Only
+/// the sums of the last round are not hidden behind copies. Each round has a barrier.
 constexpr int64_t kRounds = 4, kLeastRoundBytes = int64_t{8} << 20;
 
 /// Consecutive bytes of an operand, which are staged together with others. They begin with a whole vector.
@@ -82,19 +82,17 @@ struct Round {
 ///     copies of the sums to other ranks
 ///
 /// The copies of round i + 1 precede the copies of the sums of round i. They follow the barrier of round i, after which
-/// no rank reads what the sums of round i - 1 have read, in the same half, any more. If rounds do not overlap, the copy
-/// stream is the collective's own stream.
+/// no rank reads what the sums of round i - 1 have read, in the same half, any more.
 class StagedReduction : public PeerWork {
 public:
   explicit StagedReduction(PeerGroup &peers) : peers_(peers) {}
 
-  absl::Status Prepare(const std::vector<SharedTransfer> &transfers, PeerReduction reduction, bool overlaps) {
+  absl::Status Prepare(const std::vector<SharedTransfer> &transfers, PeerReduction reduction) {
     CS336_ASSIGN_OR_RETURN(staging_, peers_.ShareStaging());
-    if (overlaps) {
-      CS336_ASSIGN_OR_RETURN(streams_, peers_.ForkCopies());
-    }
+    CS336_ASSIGN_OR_RETURN(streams_, peers_.ForkCopies());
     half_ = PeerGroup::kStagingBytes / (peers_.size() - 1) / 2 / kVectorBytes * kVectorBytes;
-    int64_t capacity = RoundBytes(LargestPart(transfers, peers_.size()));
+    int64_t wanted = VectorsOf(LargestPart(transfers, peers_.size()) / kRounds + 1) * kVectorBytes;
+    int64_t capacity = std::min(half_, std::max(wanted, kLeastRoundBytes));
     for (int rank = 0; rank != peers_.size(); ++rank) {
       std::vector<std::vector<Piece>> rounds = SplitIntoRounds(transfers, rank, capacity);
       // Parts differ in length by a few vectors, so ranks may have different numbers of rounds.
@@ -116,36 +114,28 @@ public:
   absl::Status Enqueue(Barrier /*arrive*/, Barrier synchronise) const override {
     // The staging memory of all ranks is free: a barrier follows every reduction. Other ranks' operands are written
     // after the barrier that follows the copies.
-    return streams_ ? streams_->Run(1, [&] { return EnqueueRounds(streams_->side(0), synchronise); })
-                    : EnqueueRounds(peers_.context().stream(), synchronise);
+    return streams_->Run(1, [&]() -> absl::Status {
+      CS336_RETURN_IF_ERROR(Copy(rounds_.front()));
+      for (size_t i = 0; i != rounds_.size(); ++i) {
+        CS336_RETURN_IF_ERROR(Sum(rounds_[i], synchronise));
+        if (i + 1 != rounds_.size()) {
+          if (i != 0)
+            CS336_RETURN_IF_ERROR(rounds_[i].passed.Block(CopyStream()));
+          CS336_RETURN_IF_ERROR(Copy(rounds_[i + 1]));
+        }
+        CS336_RETURN_IF_ERROR(rounds_[i].summed.Block(CopyStream()));
+        CS336_RETURN_IF_ERROR(rounds_[i].results.Enqueue(peers_.context(), CopyStream()));
+      }
+      return absl::OkStatus();
+    });
   }
 
 private:
-  /// Returns the bytes of a round per source, for a part of so many bytes.
-  int64_t RoundBytes(int64_t part) const {
-    if (!streams_)
-      return part <= 2 * half_ ? 2 * half_ : half_; // A single round uses both halves.
-    return std::min(half_, std::max(VectorsOf(part / kRounds + 1) * kVectorBytes, kLeastRoundBytes));
-  }
+  CUstream CopyStream() const { return streams_->side(0); }
 
-  absl::Status EnqueueRounds(CUstream copies, Barrier synchronise) const {
-    CS336_RETURN_IF_ERROR(Copy(rounds_.front(), copies));
-    for (size_t i = 0; i != rounds_.size(); ++i) {
-      CS336_RETURN_IF_ERROR(Sum(rounds_[i], synchronise));
-      if (i + 1 != rounds_.size()) {
-        if (i != 0)
-          CS336_RETURN_IF_ERROR(rounds_[i].passed.Block(copies));
-        CS336_RETURN_IF_ERROR(Copy(rounds_[i + 1], copies));
-      }
-      CS336_RETURN_IF_ERROR(rounds_[i].summed.Block(copies));
-      CS336_RETURN_IF_ERROR(rounds_[i].results.Enqueue(peers_.context(), copies));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Copy(Round &round, CUstream copies) const {
-    CS336_RETURN_IF_ERROR(round.copies.Enqueue(peers_.context(), copies));
-    return round.copied.Record(copies);
+  absl::Status Copy(Round &round) const {
+    CS336_RETURN_IF_ERROR(round.copies.Enqueue(peers_.context(), CopyStream()));
+    return round.copied.Record(CopyStream());
   }
 
   absl::Status Sum(Round &round, Barrier synchronise) const {
@@ -186,7 +176,7 @@ private:
   }
 
   PeerGroup &peers_;
-  StreamFork *streams_ = nullptr;    // Null if rounds do not overlap.
+  StreamFork *streams_ = nullptr;
   std::vector<CUdeviceptr> staging_; // Staging memory by rank.
   int64_t half_ = 0;                 // Bytes of the half of a rank's staging memory that one source writes in a round.
   mutable std::deque<Round> rounds_; // Events are recorded by every run.
@@ -195,9 +185,9 @@ private:
 } // namespace
 
 absl::StatusOr<std::unique_ptr<PeerWork>> ReduceStaged(PeerGroup &peers, const std::vector<SharedTransfer> &transfers,
-                                                       PeerReduction reduction, bool overlaps) {
+                                                       PeerReduction reduction) {
   auto work = std::make_unique<StagedReduction>(peers);
-  CS336_RETURN_IF_ERROR(work->Prepare(transfers, reduction, overlaps));
+  CS336_RETURN_IF_ERROR(work->Prepare(transfers, reduction));
   return work;
 }
 

@@ -93,8 +93,9 @@ absl::StatusOr<std::unique_ptr<PeerWork>> GatherFromPeers(PeerGroup &peers,
 absl::StatusOr<std::unique_ptr<PeerWork>>
 ReduceFromPeers(PeerGroup &peers, const std::vector<SharedTransfer> &transfers, PeerReduction reduction);
 /// Reduces what copy engines have written to this rank's staging memory, and lets them copy the result for all_reduce.
+/// Copies and sums of different rounds overlap.
 absl::StatusOr<std::unique_ptr<PeerWork>> ReduceStaged(PeerGroup &peers, const std::vector<SharedTransfer> &transfers,
-                                                       PeerReduction reduction, bool overlaps);
+                                                       PeerReduction reduction);
 
 } // namespace cs336::runtime
 

@@ -1,5 +1,5 @@
-// A bucket has at most 256 MiB unless a size is given: sessions exchange more through NCCL, which needs memory of its
-// own. A twentieth of all gradients has 435 MiB here, each matrix except the first one 128, and the first one 8192.
+// A bucket of several gradients has at most 256 MiB, unless a size is given. A twentieth of all gradients has 435 MiB
+// here, each matrix except the first one 128, and the first one 8192.
 
 // RUN: cs336-opt %s --cs336-distribute='world-size=2' | FileCheck %s
 // RUN: cs336-opt %s --cs336-distribute='world-size=2 bucket-mib=auto' | FileCheck %s --check-prefix=AUTO

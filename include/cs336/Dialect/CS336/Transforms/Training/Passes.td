@@ -89,8 +89,8 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     type. It is complete when it has `bucket-mib` MiB or more; the last bucket of a type has the rest. The default size
     is a twentieth of all gradients, and at least 25 MiB. Larger buckets use the links better, but the exchange of the
     last bucket does not overlap with computation, so it must not be too large. Unless a size is given, a bucket is also
-    complete when the next gradient would make it larger than 256 MiB: sessions exchange more through NCCL, which needs
-    memory of its own. The loss is ready before all gradients, and is exchanged like a gradient.
+    complete when the next gradient would make it larger than 256 MiB, with which links reach their bandwidth. The loss
+    is ready before all gradients, and is exchanged like a gradient.
 
     `bucket-mib=auto` chooses the size by predicted times, on the device that `predict-on` names. A collective takes a
     constant time, a latency per step of a ring, and the time of its bytes. It starts when its gradients are ready and
