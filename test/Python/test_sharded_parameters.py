@@ -72,59 +72,25 @@ def state_of(result: Tensors) -> Tensors:
 @pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("mode", MODES)
-def test_steps_without_clipping_have_the_bits_of_replicated_ranks(
-    tmp_path: Path, mode: str, name: str, ranks: int
-) -> None:
-    """The mean of a gradient's rows, and their update, do not depend on which rank computes them."""
-    replicated = train(tmp_path, compile_ranks("bucket", ranks, **OPTIONS[name]), steps=5)
-    sharded = train(tmp_path, compile_ranks(mode, ranks, **OPTIONS[name]), steps=5)
+def test_clipped_steps_have_the_bits_of_replicated_ranks(tmp_path: Path, mode: str, name: str, ranks: int) -> None:
+    """The mean of a gradient's rows, the sum of their squares and their update do not depend on the rank."""
+    replicated = train(tmp_path, compile_ranks("bucket", ranks, MAX_NORM, **OPTIONS[name]), steps=5)
+    sharded = train(tmp_path, compile_ranks(mode, ranks, MAX_NORM, **OPTIONS[name]), steps=5)
     assert_ranks_equal([replicated[0], *sharded])
+    assert sharded[0]["grad_norm"] > MAX_NORM, "the gradients are clipped"
     assert not np.array_equal(sharded[0]["after lm_head.weight"], parameters()["lm_head.weight"])
 
 
+@pytest.mark.parametrize("max_norm", [0, MAX_NORM])
 @pytest.mark.parametrize(("ranks", "flag", "sharded"), [(3, "--ranks", 2), (8, "--ranks", 10), (2, "--nproc", 10)])
 def test_fsdp_has_the_bits_of_replicated_ranks_on_any_number(
-    tmp_path: Path, ranks: int, flag: str, sharded: int
+    tmp_path: Path, ranks: int, flag: str, sharded: int, max_norm: float
 ) -> None:
     """Three ranks divide only the packed rows of q, k and v, and store other matrices whole. Two are processes."""
     text = str(program("train", ranks).run_passes(f"cs336-pipeline{{world-size={ranks} distribute=fsdp}}"))
     assert len(re.findall(rf"exec\.variable .* parameter : .*shards = {ranks} ", text)) == sharded
-    replicated = train(tmp_path, compile_ranks("bucket", ranks), steps=3, flag=flag)
-    assert_ranks_equal([replicated[0], *train(tmp_path, compile_ranks("fsdp", ranks), steps=3, flag=flag)])
-
-
-@pytest.mark.parametrize("name", ["all", "bf16", "fp16"])
-@pytest.mark.parametrize("mode", MODES)
-def test_clipped_steps_differ_by_the_rounding_of_the_norm(tmp_path: Path, mode: str, name: str) -> None:
-    """Compare five steps with clipping on two ranks.
-
-    The squares of the parts are added in another order, so the norm and the factor of all gradients differ by less than
-    1e-6 of themselves. AdamW divides a gradient by its own magnitude, which cancels most of this: an update of at most
-    about lr differs by 1e-6·lr, and a parameter near 1 by its rounding, 6e-8. In float32, parameters are within 1e-6
-    after five steps. In bf16 and fp16, a parameter may round to a neighbour. That changes some gradients by 2^-8 or
-    2^-11, and an update by up to 2·lr where the gradient is near 0.
-    """
-    replicated = train(tmp_path, compile_ranks("bucket", 2, MAX_NORM, **OPTIONS[name]), steps=5)
-    sharded = train(tmp_path, compile_ranks(mode, 2, MAX_NORM, **OPTIONS[name]), steps=5)
-    assert_ranks_equal(sharded)
-    is_low = name != "all"
-    assert sharded[0]["grad_norm"] > MAX_NORM, "the gradients are clipped"
-    np.testing.assert_allclose(sharded[0]["grad_norm"], replicated[0]["grad_norm"], rtol=1e-3 if is_low else 1e-6)
-    np.testing.assert_allclose(sharded[0]["loss"], replicated[0]["loss"], rtol=1e-3 if is_low else 1e-6)
-    differences = np.concatenate(
-        [np.abs(sharded[0][f"after {each}"] - replicated[0][f"after {each}"]).ravel() for each in parameters()]
-    )
-    assert differences.max() <= (5 * 2 * LR if is_low else 1e-6)
-    assert np.quantile(differences, 0.99) <= 1e-5
-
-
-@pytest.mark.parametrize("ranks", [2, 4])
-def test_norm_of_the_first_step(tmp_path: Path, ranks: int) -> None:
-    """The first gradients are equal to the bit, so their norms differ by the order of additions alone."""
-    norms = [
-        train(tmp_path, compile_ranks(mode, ranks, MAX_NORM), steps=1)[0]["grad_norm"] for mode in ("bucket", *MODES)
-    ]
-    np.testing.assert_allclose(norms[1:], norms[0], rtol=1e-6)
+    replicated = train(tmp_path, compile_ranks("bucket", ranks, max_norm), steps=3, flag=flag)
+    assert_ranks_equal([replicated[0], *train(tmp_path, compile_ranks("fsdp", ranks, max_norm), steps=3, flag=flag)])
 
 
 def test_buckets_and_prefetch_do_not_change_bits(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@
 
 #include "GradientStatistics.h"
 
+#include "ShardParameters.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/CS336/IR/TensorTypes.h"
@@ -84,6 +85,19 @@ static Value combine(ImplicitLocOpBuilder &b, SmallVector<Value> values) {
   return values.front();
 }
 
+/// Returns the rows of each rank if the gradient would be sharded over `ranks` ranks, otherwise the whole gradient.
+static SmallVector<Value> splitLikeShards(ImplicitLocOpBuilder &b, const LocatedGradient &gradient, int64_t ranks) {
+  RankedTensorType type = tensorType(gradient.value);
+  if (ranks == 1 || gradient.shards != 1 || !isShardable(type, ranks))
+    return {gradient.value};
+  SmallVector<int64_t> shape(type.getShape()), offsets(type.getRank());
+  shape[0] /= ranks;
+  SmallVector<Value> parts;
+  for (; offsets[0] != type.getDimSize(0); offsets[0] += shape[0])
+    parts.push_back(SliceOp::create(b, type.clone(shape), gradient.value, offsets));
+  return parts;
+}
+
 namespace {
 /// Statistics of several gradients: sums of squares, and flags that are 1 if an element is not finite. Either may be
 /// absent.
@@ -124,6 +138,19 @@ static Totals addRanks(ImplicitLocOpBuilder &b, Totals own, int64_t ranks) {
   return totals;
 }
 
+/// Adds up the totals of all ranks as addRanks() does, in the order of ranks.
+static Totals addInOrder(ImplicitLocOpBuilder &b, ArrayRef<Statistics> ranks) {
+  Totals sum = combine(b, ranks.front());
+  for (const Statistics &rank : ranks.drop_front()) {
+    Totals totals = combine(b, rank);
+    if (sum.sum)
+      sum.sum = AddOp::create(b, sum.sum, totals.sum);
+    if (sum.flag)
+      sum.flag = AddOp::create(b, sum.flag, totals.flag);
+  }
+  return sum;
+}
+
 void GradientStatistics::build(ImplicitLocOpBuilder &b, ArrayRef<LocatedGradient> gradients, Location loc) {
   if (!wantsNorm && !wantsFinite)
     return;
@@ -132,11 +159,11 @@ void GradientStatistics::build(ImplicitLocOpBuilder &b, ArrayRef<LocatedGradient
   Type compute = isF64 ? Type(b.getF64Type()) : Type(b.getF32Type());
   auto scalar = RankedTensorType::get({}, compute);
   Statistics whole, sharded;
+  // The statistics of replicated gradients, by the rank whose part they would be.
+  SmallVector<Statistics> parts(ranks);
   int64_t shards = 1;
-  // Builds the values of all gradients before it combines them, so that one launch can read several.
-  for (const LocatedGradient &gradient : gradients) {
-    b.setLoc(gradient.loc);
-    SmallVector<Value> inputs = {gradient.value};
+  auto measure = [&](Value value, Statistics &scalars) {
+    SmallVector<Value> inputs = {value};
     if (wantsNorm && factor)
       inputs.push_back(factor);
     SmallVector<Type> types(wantsNorm + wantsFinite, scalar);
@@ -148,8 +175,6 @@ void GradientStatistics::build(ImplicitLocOpBuilder &b, ArrayRef<LocatedGradient
     b.setInsertionPointToStart(&body);
     Value g = body.getArgument(0);
     SmallVector<Value> yielded;
-    Statistics &scalars = gradient.shards == 1 ? whole : sharded;
-    shards = std::max(shards, gradient.shards);
     if (wantsNorm) {
       Value multiplier = factor ? convertElements(b, body.getArgument(1), compute) : Value();
       yielded.push_back(buildSumOfSquares(b, convertElements(b, g, compute), multiplier));
@@ -160,15 +185,29 @@ void GradientStatistics::build(ImplicitLocOpBuilder &b, ArrayRef<LocatedGradient
       scalars.flags.push_back(fused.getResults().back());
     }
     YieldOp::create(b, yielded);
+  };
+  // Builds the values of all gradients before it combines them, so that one launch can read several.
+  for (const LocatedGradient &gradient : gradients) {
+    b.setLoc(gradient.loc);
+    shards = std::max(shards, gradient.shards);
+    SmallVector<Value> split = splitLikeShards(b, gradient, ranks);
+    if (split.size() == 1)
+      measure(split.front(), gradient.shards == 1 ? whole : sharded);
+    else
+      for (auto [value, own] : llvm::zip_equal(split, parts))
+        measure(value, own);
   }
   b.setLoc(loc);
-  if (shards != 1) {
-    Totals totals = addRanks(b, combine(b, sharded), shards);
+  auto addToWhole = [&](Totals totals) {
     if (wantsNorm)
       whole.sums.push_back(totals.sum);
     if (wantsFinite)
       whole.flags.push_back(totals.flag);
-  }
+  };
+  if (shards != 1)
+    addToWhole(addRanks(b, combine(b, sharded), shards));
+  if (!parts.front().sums.empty() || !parts.front().flags.empty())
+    addToWhole(addInOrder(b, parts));
   Totals totals = combine(b, whole);
   if (wantsNorm)
     norm = SqrtOp::create(b, totals.sum);

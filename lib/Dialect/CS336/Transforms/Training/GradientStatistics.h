@@ -26,6 +26,9 @@ struct LocatedGradient {
 /// The statistics to compute, and the results, of rank 0.
 struct GradientStatistics {
   bool wantsNorm = false, wantsFinite = false;
+  /// The number of ranks that run the function. Replicated gradients that these ranks could shard are summed up as if
+  /// they were sharded, so that the norm has the same bits.
+  int64_t ranks = 1;
   /// Factor of the gradients before their norm is computed, in float32; null means 1.
   mlir::Value factor;
 
@@ -34,9 +37,9 @@ struct GradientStatistics {
   /// An i1 that is true if every element of every unscaled gradient is finite.
   mlir::Value isFinite;
 
-  /// Builds the requested statistics at the builder's insertion point: one kernel per gradient, which reads it once and
-  /// stores no tensor of its size, and kernels on scalars, at `loc`. If gradients are sharded, one collective adds the
-  /// scalars of all ranks' parts, so all ranks have the statistics of the whole gradients.
+  /// Builds the requested statistics at the builder's insertion point: one kernel per gradient and rank, which reads it
+  /// once and stores no tensor of its size, and kernels on scalars, at `loc`. If gradients are sharded, one collective
+  /// adds the scalars of all ranks' parts, so all ranks have the statistics of the whole gradients.
   void build(mlir::ImplicitLocOpBuilder &b, llvm::ArrayRef<LocatedGradient> gradients, mlir::Location loc);
 };
 

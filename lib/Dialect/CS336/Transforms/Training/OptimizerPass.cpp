@@ -115,6 +115,15 @@ private:
 };
 } // namespace
 
+/// Returns the number of ranks that run the function, or 1 if there are more than that of one process: the norm then
+/// has as many kernels as without ranks, and other bits than that of sharded gradients.
+static int64_t countRanks(func::FuncOp function) {
+  constexpr int64_t kMostRanks = 8;
+  int64_t ranks = 1;
+  function.walk([&](CollectiveOp collective) { ranks = std::max<int64_t>(ranks, collective.getGroup()); });
+  return ranks <= kMostRanks ? ranks : 1;
+}
+
 LogicalResult AdamWBuilder::collectUpdates() {
   llvm::StringMap<BlockArgument> arguments;
   for (BlockArgument argument : function.getArguments())
@@ -156,6 +165,7 @@ LogicalResult AdamWBuilder::clipAndUnscale(Value step, Value next) {
     return ConstantOp::create(b, tensorType(value), number);
   };
   GradientStatistics statistics;
+  statistics.ranks = countRanks(function);
   statistics.wantsNorm = optimizer.getMaxNorm() > 0 && !updates.empty();
   statistics.wantsFinite = lossScale && !updates.empty();
   if (lossScale)

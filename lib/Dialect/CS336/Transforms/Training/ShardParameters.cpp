@@ -79,16 +79,24 @@ static bool isNarrowing(CastOp cast) {
   return from && to && to.getWidth() < from.getWidth();
 }
 
+static bool hasShardableType(RankedTensorType type) {
+  return type.getRank() >= 2 && isa<FloatType>(type.getElementType());
+}
+
+bool cs336::isShardable(RankedTensorType type, int64_t ranks) {
+  return hasShardableType(type) && type.getDimSize(0) % ranks == 0;
+}
+
 bool ParameterSharder::mayShard(BlockArgument argument) {
   DictionaryAttr port = function.getArgAttrDict(argument.getArgNumber());
   if (getPortKind(port) != port::kParameter || getPortShards(port) != 1)
     return false;
   RankedTensorType type = tensorType(argument);
-  if (type.getRank() < 2 || !isa<FloatType>(type.getElementType())) {
+  if (!hasShardableType(type)) {
     ++result.numSmall;
     return false;
   }
-  if (type.getDimSize(0) % sharding.worldSize == 0)
+  if (isShardable(type, sharding.worldSize))
     return true;
   ++result.numIndivisible;
   remark::missed(argument.getLoc(), shardParametersRemarks("Replicated"))

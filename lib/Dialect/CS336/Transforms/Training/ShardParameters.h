@@ -36,8 +36,11 @@ struct ShardedParameters {
   int64_t gatheredBytes = 0;
 };
 
-/// Divides the parameters of a function of one block among the ranks: each floating-point parameter of rank 2 or more
-/// whose axis 0 the number of ranks divides becomes its part, and operations read an all-gather of it. A parameter that
+/// Returns whether ranks can divide the rows of a floating-point matrix, or of a tensor of higher rank.
+bool isShardable(mlir::RankedTensorType type, int64_t ranks);
+
+/// Divides the parameters of a function of one block among the ranks: each shardable parameter becomes its part, and
+/// operations read an all-gather of it. A parameter that
 /// an operation reads in a narrower type is gathered in that type. Parameters of one layer whose first uses follow each
 /// other are gathered by one collective, which may also gather following layers: at most a quarter as many as are
 /// gathered before it, so that the first layers are not delayed. Parameters that are parts already do not change.

@@ -224,7 +224,9 @@ def OptimizerPass : Pass<"cs336-optimizer", "::mlir::func::FuncOp"> {
     The first step of a warm-up has learning rate 0. Without `cosine-steps`, the rate stays at `lr` after the warm-up.
 
     **Clipping.** With `max-norm` M > 0, all gradients are multiplied by min(1, M/(‖g‖₂ + 1e-6)), where ‖g‖₂ is the norm
-    over all gradients together. The function returns ‖g‖₂ as the output "grad_norm".
+    over all gradients together. The function returns ‖g‖₂ as the output "grad_norm". Up to eight ranks add the
+    squares of each gradient as if it were sharded: for every rank those of its rows, and then these sums in the order of
+    ranks. The norm of replicated gradients has the same bits as that of sharded ones.
 
     **Loss scale.** With the state `loss_scale` (`--cs336-scale-loss`), the gradients are multiplied by 1/scale before
     their norm is computed. If any element is infinite or NaN, the step is skipped: parameters and AdamW's state keep
