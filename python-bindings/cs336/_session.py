@@ -505,11 +505,13 @@ class Session:
         Returns
         -------
         dict
-            "allocated_bytes": allocated by this session. "used_bytes": in use since the session started, by the
-            device's own count. "available_bytes": still available. "before_bytes": in use before, by the context and
-            all other users of the device. "kernel_bytes", "library_bytes", "graph_bytes" and "rounding_bytes": the
-            parts of "used_bytes" that are not allocated by the session: the code of its kernels, what libraries of
-            GEMMs loaded, captured graphs, and what the device adds to allocations.
+            "allocated_bytes": allocated by this session. "workspace_bytes": the part of it that GEMMs and kernels use
+            on the CPU, which depends on the processor and the number of threads and is not planned. "used_bytes": in
+            use since the session started, by the device's own count. "available_bytes": still available.
+            "before_bytes": in use before, by the context and all other users of the device. "kernel_bytes",
+            "library_bytes", "graph_bytes" and "rounding_bytes": the parts of "used_bytes" that are not allocated by the
+            session: the code of its kernels, what libraries of GEMMs loaded, captured graphs, and what the device adds
+            to allocations.
         """
         return self._session.memory()
 

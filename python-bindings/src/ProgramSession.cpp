@@ -83,6 +83,7 @@ nb::dict ProgramSession::getMemory() const {
   runtime::SessionMemory memory = valueOrThrow(session->Memory());
   nb::dict result;
   result["allocated_bytes"] = memory.allocated;
+  result["workspace_bytes"] = memory.workspace;
   result["used_bytes"] = memory.used;
   result["available_bytes"] = memory.available;
   result["before_bytes"] = memory.before;

@@ -278,6 +278,7 @@ public:
 
   const Executable &executable() const { return *executable_; }
   int64_t allocated_bytes() const { return demand_.total(); }
+  int64_t workspace_bytes() const { return demand_.workspace; }
   const SessionMemory &unplanned() const { return unplanned_; }
   Device &device() { return *device_; }
   VariableStore &variables() { return variables_; }
@@ -383,6 +384,7 @@ absl::StatusOr<SessionMemory> Session::Memory() const {
   CS336_RETURN_IF_ERROR(call.status());
   SessionMemory memory = impl_->unplanned();
   memory.allocated = allocated_bytes();
+  memory.workspace = impl_->workspace_bytes();
   CS336_ASSIGN_OR_RETURN(memory.used, impl_->device().memory().UsedBytes());
   CS336_ASSIGN_OR_RETURN(memory.available, impl_->device().memory().AvailableBytes());
   return memory;

@@ -24,8 +24,9 @@ def module() -> cs336.Module:
 
 
 def session_bytes(**options: object) -> int:
-    """Return the bytes that a session of the program allocates on its device."""
-    return open_session(compile_program(module(), **options)).allocated_bytes
+    """Return the planned bytes that a session of the program allocates on its device."""
+    memory = open_session(compile_program(module(), **options)).memory()
+    return memory["allocated_bytes"] - memory["workspace_bytes"]
 
 
 @cache

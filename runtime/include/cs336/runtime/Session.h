@@ -84,8 +84,11 @@ struct LoadOptions {
 
 /// The device memory that a session uses, in bytes.
 struct SessionMemory {
-  /// The bytes that the session allocated: those of the plan, and alignment.
+  /// The bytes that the session allocated: those of the plan, alignment, and `workspace`.
   int64_t allocated = 0;
+  /// The part of `allocated` that GEMMs and kernels use on a CPU as scratch memory. It depends on the processor and the
+  /// number of threads, and plans do not contain it. 0 on a GPU.
+  int64_t workspace = 0;
   /// The bytes that came into use since the session created its stream, as the device reports them. This includes the
   /// code of kernels, captured graphs, the driver's granularity, and other users of the device at the same time.
   int64_t used = 0;
