@@ -115,8 +115,9 @@ private:
 };
 } // namespace
 
-/// Returns the number of ranks that run the function, or 1 if there are more than that of one process: the norm then
-/// has as many kernels as without ranks, and other bits than that of sharded gradients.
+/// Returns the number of ranks by which squares of gradients are added: that of the ranks that run the function, or 1
+/// for more than eight. The norm of replicated gradients then has no kernel for each rank, and other bits than that of
+/// sharded ones.
 static int64_t countRanks(func::FuncOp function) {
   constexpr int64_t kMostRanks = 8;
   int64_t ranks = 1;

@@ -40,10 +40,10 @@ struct ShardedParameters {
 bool isShardable(mlir::RankedTensorType type, int64_t ranks);
 
 /// Divides the parameters of a function of one block among the ranks: each shardable parameter becomes its part, and
-/// operations read an all-gather of it. A parameter that
-/// an operation reads in a narrower type is gathered in that type. Parameters of one layer whose first uses follow each
-/// other are gathered by one collective, which may also gather following layers: at most a quarter as many as are
-/// gathered before it, so that the first layers are not delayed. Parameters that are parts already do not change.
+/// operations read an all-gather of it. A parameter that an operation reads in a narrower type is gathered in that
+/// type. Parameters of one layer whose first uses follow each other are gathered by one collective, which may also
+/// gather following layers: at most a quarter as many as are gathered before it, so that the first layers are not
+/// delayed. Parameters that are parts already do not change.
 ///
 /// Fails with a diagnostic if the function returns the new value of such a parameter.
 mlir::FailureOr<ShardedParameters> shardParameters(mlir::func::FuncOp function, const Sharding &sharding);
