@@ -86,8 +86,8 @@ AllReduceCommand::AllReduceCommand(std::string program)
           cl::values(clEnumValN(Backend::Tcp, "tcp", "processes, connected by TCP"),
                      clEnumValN(Backend::Threads, "threads", "threads of one process, with shared memory"),
                      clEnumValN(Backend::GPU, "gpu",
-                                "processes; rank i uses GPU i, and exchanges data as in a training step (nccl or "
-                                "peers, by the size)"),
+                                "processes; rank i uses GPU i, and exchanges data as in a training step: through "
+                                "nccl or peers, by the collective"),
                      clEnumValN(Backend::NCCL, "nccl", "the same, only through NCCL"),
                      clEnumValN(Backend::Peers, "peers", "the same, where GPUs read and write each other's memory")),
           cl::cat(category), cl::sub(subcommand)),

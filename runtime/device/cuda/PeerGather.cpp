@@ -35,7 +35,7 @@ public:
     return absl::OkStatus();
   }
 
-  absl::Status Enqueue(Barrier arrive, Barrier /*synchronise*/) const override {
+  absl::Status Enqueue(Barrier arrive, Barrier /*synchronise*/) override {
     CS336_RETURN_IF_ERROR(arrive());
     auto enqueue = [&]() -> absl::Status {
       CS336_RETURN_IF_ERROR(remote_.Enqueue(peers_.context(), streams_.side(0)));

@@ -111,7 +111,7 @@ public:
     return absl::OkStatus();
   }
 
-  absl::Status Enqueue(Barrier /*arrive*/, Barrier synchronise) const override {
+  absl::Status Enqueue(Barrier /*arrive*/, Barrier synchronise) override {
     // The staging memory of all ranks is free: a barrier follows every reduction. Other ranks' operands are written
     // after the barrier that follows the copies.
     return streams_->Run(1, [&]() -> absl::Status {
@@ -133,12 +133,12 @@ public:
 private:
   CUstream CopyStream() const { return streams_->side(0); }
 
-  absl::Status Copy(Round &round) const {
+  absl::Status Copy(Round &round) {
     CS336_RETURN_IF_ERROR(round.copies.Enqueue(peers_.context(), CopyStream()));
     return round.copied.Record(CopyStream());
   }
 
-  absl::Status Sum(Round &round, Barrier synchronise) const {
+  absl::Status Sum(Round &round, Barrier synchronise) {
     CUstream own = peers_.context().stream();
     CS336_RETURN_IF_ERROR(round.copied.Block(own));
     CS336_RETURN_IF_ERROR(synchronise());
@@ -179,7 +179,7 @@ private:
   StreamFork *streams_ = nullptr;
   std::vector<CUdeviceptr> staging_; // Staging memory by rank.
   int64_t half_ = 0;                 // Bytes of the half of a rank's staging memory that one source writes in a round.
-  mutable std::deque<Round> rounds_; // Events are recorded by every run.
+  std::deque<Round> rounds_;
 };
 
 } // namespace

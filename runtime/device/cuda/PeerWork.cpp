@@ -47,7 +47,7 @@ class DirectReduction : public PeerWork {
 public:
   DirectReduction(const PeerGroup &peers, PeerSums sums) : peers_(peers), sums_(std::move(sums)) {}
 
-  absl::Status Enqueue(Barrier arrive, Barrier /*synchronise*/) const override {
+  absl::Status Enqueue(Barrier arrive, Barrier /*synchronise*/) override {
     CS336_RETURN_IF_ERROR(arrive());
     return sums_.Enqueue(peers_);
   }

@@ -53,7 +53,7 @@ public:
   virtual ~PeerWork() = default;
   /// Enqueues the work in the context's current stream. Work that accesses operands of other ranks follows `arrive`:
   /// the operands of all ranks are ready after it. `synchronise` waits until all ranks have done their work so far.
-  virtual absl::Status Enqueue(Barrier arrive, Barrier synchronise) const = 0;
+  virtual absl::Status Enqueue(Barrier arrive, Barrier synchronise) = 0;
 };
 
 /// A reduction that every rank does for a part of the elements.
