@@ -165,6 +165,25 @@ def test_two_threads_in_one_session_never_get_a_wrong_result() -> None:
     assert sum(counts.values()) == 600
 
 
+def turns_during(call: Callable[[], Any]) -> int:
+    """Return how often another Python thread, which sleeps 0.1 ms after every turn, runs during the call."""
+    turns, ended = 0, threading.Event()
+
+    def count_turns() -> None:
+        nonlocal turns
+        while not ended.wait(1e-4):
+            turns += 1
+
+    thread = threading.Thread(target=count_turns)
+    thread.start()
+    before = turns
+    call()
+    during = turns - before
+    ended.set()
+    thread.join()
+    return during
+
+
 @pytest.mark.parametrize("call", ["save", "load", "initialize"])
 def test_other_threads_run_meanwhile(call: str, tmp_path: Path) -> None:
     """Another Python thread makes progress while a session writes, reads or fills its variables."""
@@ -177,22 +196,9 @@ def test_other_threads_run_meanwhile(call: str, tmp_path: Path) -> None:
         "load": lambda: session.load(tmp_path / "variables.safetensors"),
         "initialize": lambda: session.initialize(1),
     }
-    turns, ended = 0, threading.Event()
-
-    def count_turns() -> None:
-        nonlocal turns
-        while not ended.wait(1e-4):
-            turns += 1
-
-    thread = threading.Thread(target=count_turns)
-    thread.start()
-    before = turns
-    calls[call]()
-    during = turns - before
-    ended.set()
-    thread.join()
-    # A call that keeps the interpreter's lock allows one or two turns around it.
-    assert during > 4
+    # A call that keeps the interpreter's lock allows one or two turns around it, however often it is made.
+    # A call that gives the lock up allows more, unless the machine's other processes leave the thread no core.
+    assert any(turns_during(calls[call]) > 4 for _ in range(20))
 
 
 def test_resuming_with_another_number_of_threads_says_so(tmp_path: Path) -> None:
