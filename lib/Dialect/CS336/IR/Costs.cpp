@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
-#include "cs336/Dialect/CS336/IR/ReadBytes.h"
 #include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/IR/TensorBytes.h"
 #include "cs336/Dialect/CS336/IR/TensorTypes.h"
@@ -20,14 +19,6 @@ static int64_t countTimes(int64_t factor, Value value) { return multiplySaturati
 int64_t cs336::getTensorBytes(Value value) {
   RankedTensorType type = tensorType(value);
   return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
-
-int64_t cs336::getReadBytes(OpOperand &operand) {
-  int64_t bytes = getTensorBytes(operand.get());
-  auto embedding = dyn_cast<EmbeddingOp>(operand.getOwner());
-  if (!embedding || &operand != &embedding.getTableMutable())
-    return bytes;
-  return std::min(bytes, getTensorBytes(embedding.getResult()));
 }
 
 static int64_t getBytesOf(ValueRange values) {
@@ -56,6 +47,11 @@ int64_t PadOp::getFlops() { return 0; }
 int64_t ConcatOp::getFlops() { return 0; }
 int64_t ReduceOp::getFlops() { return count(getOperand()); }
 int64_t EmbeddingOp::getFlops() { return 0; }
+int64_t EmbeddingOp::getReadBytes(OpOperand &operand) {
+  int64_t bytes = getTensorBytes(operand.get());
+  // Of its table, the operation reads at most one row per index.
+  return &operand == &getTableMutable() ? std::min(bytes, getTensorBytes(getResult())) : bytes;
+}
 int64_t EmbeddingGradOp::getFlops() { return count(getGradient()); }
 
 int64_t MatmulOp::getFlops() {

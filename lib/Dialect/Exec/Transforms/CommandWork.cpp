@@ -8,7 +8,6 @@
 #include "cs336/Dialect/Exec/Transforms/CommandWork.h"
 
 #include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
-#include "cs336/Dialect/CS336/IR/ReadBytes.h"
 #include "cs336/Dialect/CS336/IR/TensorBytes.h"
 #include "cs336/Dialect/Exec/IR/Buffers.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -46,9 +45,11 @@ static int64_t getBytes(Value buffer) {
 
 /// Returns the most bytes that the operations of a kernel read of its argument.
 static int64_t getArgumentBytes(BlockArgument argument) {
-  int64_t bytes = 0;
-  for (OpOperand &use : argument.getUses())
-    bytes = std::min(bytes + getReadBytes(use), getTensorBytes(argument));
+  int64_t most = getTensorBytes(argument), bytes = 0;
+  for (OpOperand &use : argument.getUses()) {
+    auto op = dyn_cast<CostOpInterface>(use.getOwner());
+    bytes = std::min(bytes + (op ? op.getReadBytes(use) : most), most);
+  }
   return bytes;
 }
 

@@ -8,6 +8,7 @@
 #ifndef CS336_DIALECT_CS336_IR_CS336INTERFACES_H
 #define CS336_DIALECT_CS336_IR_CS336INTERFACES_H
 
+#include "cs336/Dialect/CS336/IR/TensorBytes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/OpDefinition.h"

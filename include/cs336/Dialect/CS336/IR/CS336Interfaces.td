@@ -104,6 +104,11 @@ def CS336_CostOpInterface : OpInterface<"CostOpInterface"> {
     InterfaceMethod<"Returns the number of floating-point operations.", "int64_t", "getFlops", (ins)>,
     InterfaceMethod<"Returns the bytes that the unfused operation reads and writes: all operands and results once.",
       "int64_t", "getBytes", (ins), "", "return ::cs336::detail::getOperandAndResultBytes($_op);">,
+    InterfaceMethod<[{
+      Returns the most bytes that the operation reads of a tensor operand: those of the whole tensor, unless it reads
+      only some of the elements.
+    }], "int64_t", "getReadBytes", (ins "::mlir::OpOperand &":$operand), "",
+      "return ::cs336::getTensorBytes(operand.get());">,
     InterfaceMethod<"Returns the bytes that each rank sends to other ranks; 0 except for collectives.", "int64_t",
       "getWireBytes", (ins), "", "return 0;">,
     InterfaceMethod<[{

@@ -257,7 +257,8 @@ def CS336_MatmulOp : CS336_Op<"matmul", [AttrSizedOperandSegments, Differentiabl
   let hasCanonicalizer = 1;
 }
 
-def CS336_EmbeddingOp : CS336_Op<"embedding", [Differentiable, Cost, Fusible, Indexing]> {
+def CS336_EmbeddingOp : CS336_Op<"embedding", [Differentiable, Fusible, Indexing,
+    DeclareOpInterfaceMethods<CS336_CostOpInterface, ["getReadBytes"]>]> {
   let summary = "Selects rows of a table by index";
   let description = [{
         y[…, :] = table[ids[…], :]
