@@ -107,10 +107,9 @@ static absl::Status checkRanks(const RunFlags &flags) {
   return status;
 }
 
-bool RunFlags::collectsTraces() const {
-  llvm::StringRef path = profile.getTracePath().path;
-  return isLauncher() && !path.empty() && !path.contains(kRankInPath);
-}
+bool RunFlags::hasOneTrace() const { return !profile.getTracePath().path.contains(kRankInPath); }
+
+bool RunFlags::collectsTraces() const { return isLauncher() && !profile.getTracePath().path.empty() && hasOneTrace(); }
 
 absl::Status RunFlags::check() const {
   if (absl::Status status = checkRanks(*this); !status.ok())

@@ -77,7 +77,7 @@ struct RunFlags {
   llvm::cl::opt<int> ranks{
       "ranks",
       llvm::cl::desc("Run the program on this many ranks of one process, from 1 to 8 (default 1); all "
-                     "start from the same parameters"),
+                     "start from the same parameters. --trace as for --nproc"),
       llvm::cl::value_desc("number"), llvm::cl::init(1), llvm::cl::cat(category)};
   llvm::cl::opt<int> processes{
       "nproc",
@@ -113,6 +113,9 @@ struct RunFlags {
 
   /// Returns whether this process starts the ranks.
   bool isLauncher() const { return processes > 1 && !place; }
+
+  /// Returns whether one file has the traces of all ranks, if there is a trace.
+  bool hasOneTrace() const;
 
   /// Returns whether this process starts the ranks, and writes one trace of all of them.
   bool collectsTraces() const;

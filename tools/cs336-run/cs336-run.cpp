@@ -69,6 +69,17 @@ static absl::StatusOr<std::shared_ptr<const Executable>> load(const RunFlags &fl
   return std::move(program->executable);
 }
 
+/// Writes the traces of ranks to one file, or to one file each.
+static absl::Status writeTraces(const RunFlags &flags, llvm::ArrayRef<RankTrace> traces) {
+  llvm::StringRef path = flags.profile.getTracePath().path;
+  if (!traces.empty() && flags.hasOneTrace())
+    return bench::writeTraceFile(traces, path, "cs336-run");
+  absl::Status status;
+  for (const RankTrace &trace : traces)
+    status.Update(bench::writeTraceFile(trace, getPathOfRank(path, trace.rank), "cs336-run"));
+  return status;
+}
+
 /// Runs the entry on several ranks of this process, one thread each, and prints the output of each rank under a
 /// heading. If a rank fails, the others fail at their next collective; returns the error of the rank that failed first.
 static absl::Status runRanks(const RunFlags &flags, const std::shared_ptr<const Executable> &executable,
@@ -102,25 +113,20 @@ static absl::Status runRanks(const RunFlags &flags, const std::shared_ptr<const 
     thread.join();
   for (auto [rank, text] : llvm::enumerate(texts))
     llvm::outs() << "rank " << rank << "\n" << text;
-  if (traces.empty())
-    return first;
   llvm::sort(traces, [](const RankTrace &a, const RankTrace &b) { return a.rank < b.rank; });
-  first.Update(bench::writeTraceFile(traces, flags.profile.getTracePath().path, "cs336-run"));
+  first.Update(writeTraces(flags, traces));
   return first;
 }
 
 /// Runs the entry on one rank. The communicator is null if there is only one rank.
 static absl::Status runRank(const RunFlags &flags, std::shared_ptr<const Executable> executable,
                             const format::EntryT &entry, std::unique_ptr<Communicator> communicator) {
-  int rank = communicator ? communicator->rank() : 0;
   RankRun run(flags, std::move(executable), entry, std::move(communicator), llvm::outs());
   absl::Status status = run.run();
   std::optional<RankTrace> trace = run.takeTrace();
   if (!trace)
     return status;
-  std::string path = getPathOfRank(flags.profile.getTracePath().path, rank);
-  status.Update(flags.traceFolder.empty() ? bench::writeTraceFile(*trace, path, "cs336-run")
-                                          : writeRankTrace(*trace, flags.traceFolder));
+  status.Update(flags.traceFolder.empty() ? writeTraces(flags, *trace) : writeRankTrace(*trace, flags.traceFolder));
   return status;
 }
 
