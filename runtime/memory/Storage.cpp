@@ -11,16 +11,12 @@
 #include "status/StatusMacros.h"
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
-#include <limits>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -32,43 +28,6 @@ namespace {
 /// Smaller requests neither read the system's counters nor use large pages.
 constexpr int64_t kLargeRequest = int64_t{64} << 20;
 constexpr int64_t kLargePage = int64_t{2} << 20;
-constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
-
-std::string ReadText(const char *path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// Returns the number in a file that contains only a number, or kUnknown ("max"
-/// in a control group).
-int64_t ReadNumber(const char *path) {
-  int64_t value;
-  std::string text = ReadText(path);
-  return absl::SimpleAtoi(absl::StripAsciiWhitespace(text), &value) ? value : kUnknown;
-}
-
-/// Returns the number after `key` at the start of a line, or kUnknown.
-int64_t ReadField(const char *path, absl::string_view key) {
-  std::ifstream file(path);
-  std::string name;
-  int64_t value;
-  while (file >> name >> value) {
-    if (name == key)
-      return value;
-    file.ignore(kUnknown, '\n');
-  }
-  return kUnknown;
-}
-
-/// Returns the remainder of a control group's limit. The page cache that it
-/// could drop counts as free.
-int64_t Remainder(const char *limit_path, const char *usage_path, const char *stat_path, absl::string_view cache_key) {
-  int64_t limit = ReadNumber(limit_path), usage = ReadNumber(usage_path);
-  if (limit == kUnknown || usage == kUnknown)
-    return kUnknown;
-  int64_t cache = ReadField(stat_path, cache_key);
-  return std::max<int64_t>(0, limit - usage + (cache == kUnknown ? 0 : cache));
-}
 
 absl::Status CannotAllocate(int64_t bytes, absl::string_view why = "") {
   return absl::ResourceExhaustedError(absl::StrCat("cannot allocate ", FormatBytes(bytes), " of host memory", why));
@@ -91,18 +50,6 @@ absl::Status CheckIsAvailable(int64_t bytes) {
 void AskForLargePages(void *memory, int64_t bytes) { madvise(memory, bytes, MADV_HUGEPAGE); }
 
 } // namespace
-
-int64_t AvailableHostMemory() {
-  int64_t available = ReadField("/proc/meminfo", "MemAvailable:");
-  if (available != kUnknown)
-    available *= 1024;
-  int64_t version2 = Remainder("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current",
-                               "/sys/fs/cgroup/memory.stat", "inactive_file");
-  int64_t version1 =
-      Remainder("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-                "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file");
-  return std::min({available, version2, version1});
-}
 
 std::string FormatBytes(int64_t bytes) {
   constexpr absl::string_view kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

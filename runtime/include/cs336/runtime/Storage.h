@@ -47,8 +47,8 @@ private:
 };
 
 /// Returns the bytes that this process could still allocate and touch: the
-/// smaller one of the host's available memory and the remainder of its control
-/// group, or INT64_MAX if the system does not report them.
+/// least of the host's available memory and the remainders of its control group
+/// and of the groups around it, or INT64_MAX if the system reports none of them.
 int64_t AvailableHostMemory();
 
 /// Returns a sum of sizes that saturates at INT64_MAX.
