@@ -131,10 +131,12 @@ public:
           AddPart(problem, partition, index, row, column);
 
     int64_t chunks = CountChunks(static_cast<int64_t>(parts_.size()), /*grain=*/1);
+    scratchpads_.resize(chunks * kernels_.size());
     for (int64_t chunk = 0; chunk != chunks; ++chunk) {
       streams_.emplace_back(engine_);
       for (const auto &[size, kernel] : kernels_)
-        scratchpads_.emplace_back(kernel.descriptor.scratchpad_desc(), engine_, nullptr);
+        scratchpads_[chunk * kernels_.size() + kernel.index] =
+            dnnl::memory(kernel.descriptor.scratchpad_desc(), engine_, nullptr);
     }
     workspace.Reserve(chunks * scratchpad_bytes_);
   }
