@@ -233,15 +233,18 @@ absl::Status EntryRunner::Outcome() const {
 }
 
 absl::Status EntryRunner::Run(absl::Span<const NamedTensor> inputs, RunObserver *observer) {
-  CS336_RETURN_IF_ERROR(CheckInputs(inputs));
   RunScope scope(device_);
   CS336_RETURN_IF_ERROR(scope.began());
   CS336_RETURN_IF_ERROR(FeedInputs(inputs));
-  arena_.holder = &entry_;
+  arena_.holder = nullptr;
+  has_failed_ = true;
   CS336_RETURN_IF_ERROR(observer ? ExecuteObserved(*observer) : sequence_->Execute());
   CS336_RETURN_IF_ERROR(done_->Record());
+  CS336_RETURN_IF_ERROR(readback_.Enqueue(device_));
+  arena_.holder = &entry_;
+  has_failed_ = false;
   has_run_ = true;
-  return readback_.Enqueue(device_);
+  return absl::OkStatus();
 }
 
 absl::Status EntryRunner::ExecuteObserved(RunObserver &observer) {
@@ -280,17 +283,27 @@ absl::StatusOr<EntryRunner::NamedOutput *> EntryRunner::FindOutput(absl::string_
   return &found->second;
 }
 
+absl::Status EntryRunner::CheckHasEnded() const {
+  if (!has_failed_)
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the last run of entry '", entry_.name, "' failed, so that it has no outputs: run it again"));
+}
+
 absl::Status EntryRunner::CheckIsThere(absl::string_view name, const NamedOutput &output) const {
+  CS336_RETURN_IF_ERROR(CheckHasEnded());
   if (!output.is_in_arena || arena_.holder == &entry_)
     return absl::OkStatus();
-  std::string why = has_run_ && arena_.holder ? absl::StrCat("entry '", arena_.holder->name, "' has run since")
-                                              : "the entry has not run";
+  std::string why = !has_run_       ? "the entry has not run"
+                    : arena_.holder ? absl::StrCat("entry '", arena_.holder->name, "' has run since")
+                                    : "another run has failed since";
   return absl::FailedPreconditionError(
       absl::StrCat("output '", name, "' of entry '", entry_.name, "' is not in the memory that entries share: ", why));
 }
 
 absl::StatusOr<TensorView> EntryRunner::Output(absl::string_view name) {
   CS336_ASSIGN_OR_RETURN(NamedOutput * output, FindOutput(name));
+  CS336_RETURN_IF_ERROR(CheckHasEnded());
   if (readback_.Holds(output->index))
     return readback_.Find(output->index, /*runs_ago=*/0);
   CS336_RETURN_IF_ERROR(CheckIsThere(name, *output));
@@ -299,6 +312,7 @@ absl::StatusOr<TensorView> EntryRunner::Output(absl::string_view name) {
 
 absl::StatusOr<TensorView> EntryRunner::PreviousOutput(absl::string_view name) {
   CS336_ASSIGN_OR_RETURN(NamedOutput * output, FindOutput(name));
+  CS336_RETURN_IF_ERROR(CheckHasEnded());
   absl::StatusOr<TensorView> value = readback_.Find(output->index, /*runs_ago=*/1);
   if (!value.ok())
     return Annotate(value.status(), absl::StrCat("output '", name, "' of the run before the last"));
@@ -312,6 +326,7 @@ absl::StatusOr<TensorView> EntryRunner::OutputOnDevice(absl::string_view name) {
 }
 
 absl::StatusOr<absl::Duration> EntryRunner::LastRunDuration() {
+  CS336_RETURN_IF_ERROR(CheckHasEnded());
   if (!has_run_)
     return absl::FailedPreconditionError("it has not run yet");
   // Until the run ends, a mark that its graph records may still be that of the previous run.

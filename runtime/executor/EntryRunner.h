@@ -29,7 +29,7 @@ namespace cs336::runtime {
 /// it.
 struct SharedArena {
   MemoryBlock block;
-  const format::EntryT *holder = nullptr; // The entry that ran last.
+  const format::EntryT *holder = nullptr; // The entry whose whole run was the last one.
 };
 
 /// The memory of an entry's inputs, its buffers bound to addresses, and its
@@ -47,8 +47,13 @@ public:
   /// Fills the memory of the inputs.
   absl::Status FillInputs(uint8_t byte);
 
-  /// Checks and copies the inputs, then executes the commands in order, or
-  /// enqueues them. Allocates nothing unless it fails or there is an observer.
+  /// Returns INVALID_ARGUMENT if an input is missing, extra or of another type.
+  absl::Status CheckInputs(absl::Span<const NamedTensor> inputs);
+
+  /// Copies the inputs, which CheckInputs() has accepted, and checks their
+  /// bounds, then executes the commands in order, or enqueues them. Allocates
+  /// nothing unless it fails or there is an observer. A run that fails leaves
+  /// no outputs.
   absl::Status Run(absl::Span<const NamedTensor> inputs, RunObserver *observer);
 
   /// Returns the first error of runs that the device has completed, see
@@ -77,10 +82,11 @@ private:
   void BindBuffers(const VariableStore &variables);
   absl::Status BindOutputs();
   absl::Status PrepareCommands();
-  absl::Status CheckInputs(absl::Span<const NamedTensor> inputs);
   absl::Status FeedInputs(absl::Span<const NamedTensor> inputs);
   absl::Status ExecuteObserved(RunObserver &observer);
   absl::StatusOr<NamedOutput *> FindOutput(absl::string_view name);
+  /// Returns FAILED_PRECONDITION if the last run failed.
+  absl::Status CheckHasEnded() const;
   /// Checks that no other entry has run since this one computed the output.
   absl::Status CheckIsThere(absl::string_view name, const NamedOutput &output) const;
 
@@ -103,6 +109,7 @@ private:
   std::unique_ptr<DeviceMark> done_;            // After them, also for the host.
   std::unique_ptr<PreparedCommand> sequence_;   // All commands; records `begin_` and `end_`.
   bool has_run_ = false;
+  bool has_failed_ = false; // The last run.
 };
 
 } // namespace cs336::runtime

@@ -193,9 +193,10 @@ public:
 
   absl::Status RunEntry(absl::string_view entry, EntryRunner &runner, absl::Span<const NamedTensor> inputs,
                         RunObserver *observer) {
+    CS336_RETURN_IF_ERROR(Annotate(runner.CheckInputs(inputs), absl::StrCat("entry '", entry, "'")));
     if (entry == kPrepareEntry)
       CS336_RETURN_IF_ERROR(variables_.ReachHost());
-    else if (is_stale_)
+    else if (variables_.IsAheadOfDerived())
       CS336_RETURN_IF_ERROR(Prepare());
     if (options_.poison_memory)
       CS336_RETURN_IF_ERROR(Poison(runner));
@@ -228,21 +229,12 @@ public:
       CS336_ASSIGN_OR_RETURN(EntryRunner * runner, FindRunner(kPrepareEntry));
       CS336_RETURN_IF_ERROR(RunEntry(kPrepareEntry, *runner, {}, nullptr));
     }
-    is_stale_ = false;
+    variables_.AcceptDerived();
     return absl::OkStatus();
   }
 
   /// Runs "prepare" now, or before the next run if variables have no value yet.
-  absl::Status PrepareIfSet() {
-    is_stale_ = true;
-    return variables_.IsSet() ? Prepare() : absl::OkStatus();
-  }
-
-  absl::Status SetVariable(absl::string_view name, const TensorView &value, Placement placement) {
-    CS336_RETURN_IF_ERROR(variables_.Set(name, value, placement));
-    is_stale_ = true;
-    return absl::OkStatus();
-  }
+  absl::Status PrepareIfSet() { return variables_.IsSet() ? Prepare() : absl::OkStatus(); }
 
   /// Reserves the session for one call. Returns FAILED_PRECONDITION if another call is running, or if the session is on
   /// a GPU and this process is a fork of the one that created it.
@@ -315,8 +307,6 @@ private:
   SharedArena arena_;
   MemoryBlock workspace_;
   std::map<std::string, std::unique_ptr<EntryRunner>, std::less<>> runners_;
-  /// True if "prepare" has not run since variables were set.
-  bool is_stale_ = true;
   bool has_compared_programs_ = false;
 };
 
@@ -400,7 +390,7 @@ absl::Status Session::InitializeVariables(uint64_t seed, const TensorMap &given)
 absl::Status Session::SetVariable(absl::string_view name, const TensorView &value, Placement placement) {
   Call call(*impl_);
   CS336_RETURN_IF_ERROR(call.status());
-  return impl_->SetVariable(name, value, placement);
+  return impl_->variables().Set(name, value, placement);
 }
 
 absl::StatusOr<Tensor> Session::GetVariable(absl::string_view name) const {

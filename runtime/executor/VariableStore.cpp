@@ -181,6 +181,9 @@ absl::Status VariableStore::InitializePart(size_t index, const NamedRows &rows, 
 }
 
 absl::Status VariableStore::Initialize(uint64_t seed, const TensorMap &given) {
+  auto is_same = [](const TensorType &tensor, const TensorType &variable) { return tensor == variable; };
+  CS336_RETURN_IF_ERROR(CheckTensors(given, {.may_lack_names = true, .takes = is_same}));
+  is_ahead_of_derived_ = true;
   for (size_t i = 0; i != variables_.size(); ++i) {
     bool has_initial_value = executable_->variables()[i]->init->kind != format::InitKind::none;
     for (const NamedRows &rows : NamesOf(i)) {
@@ -285,6 +288,7 @@ absl::Status VariableStore::Set(absl::string_view name, const TensorView &value,
   } else {
     if (target.is_counter)
       CS336_RETURN_IF_ERROR(CheckCounter(name, value));
+    is_ahead_of_derived_ = true;
     if (StoredRows own = Stored(target.variable, target.rows); own.count > 0)
       CS336_RETURN_IF_ERROR(CopyToDevice(MemoryOf(target.variable), own.Of(value), own.value));
   }
@@ -295,6 +299,7 @@ absl::Status VariableStore::Set(absl::string_view name, const TensorView &value,
 absl::Status VariableStore::SetFromDevice(absl::string_view name, const TensorView &value, const Named &target) {
   CS336_RETURN_IF_ERROR(Annotate(CheckIsDense(value), absl::StrCat("variable '", name, "'")));
   CS336_RETURN_IF_ERROR(Reach(target.variable));
+  is_ahead_of_derived_ = true;
   StoredRows own = Stored(target.variable, target.rows);
   if (own.count == 0)
     return absl::OkStatus();
@@ -369,24 +374,29 @@ absl::StatusOr<double> VariableStore::SumOfSquares(absl::string_view name) const
   return sum;
 }
 
-absl::Status VariableStore::CheckTensors(const TensorMap &tensors, const LoadOptions &options) const {
+absl::Status VariableStore::CheckTensors(const TensorMap &tensors, const Acceptance &acceptance) const {
   std::vector<std::string> missing, mistyped, extra;
-  std::set<absl::string_view> known;
-  std::vector<NamedRows> names;
-  for (size_t i = 0; i != variables_.size(); ++i)
-    if (IsIn(i, options.set))
-      for (NamedRows &rows : NamesOf(i))
-        names.push_back(std::move(rows));
-  for (const NamedRows &rows : names) {
-    known.insert(rows.name);
-    auto found = tensors.find(rows.name);
-    if (found == tensors.end())
-      missing.push_back(rows.name);
-    else if (!IsLoadable(found->second.type(), rows.type))
-      mistyped.push_back(
-          absl::StrCat(rows.name, " is a ", ToString(found->second.type()), ", not ", ToString(rows.type)));
+  std::set<std::string> known;
+  absl::Status counters;
+  for (size_t i = 0; i != variables_.size(); ++i) {
+    if (!IsIn(i, acceptance.set))
+      continue;
+    bool is_counter = IsCounter(*executable_->variables()[i]);
+    for (const NamedRows &rows : NamesOf(i)) {
+      known.insert(rows.name);
+      auto found = tensors.find(rows.name);
+      if (found == tensors.end())
+        missing.push_back(rows.name);
+      else if (!acceptance.takes(found->second.type(), rows.type))
+        mistyped.push_back(
+            absl::StrCat(rows.name, " is a ", ToString(found->second.type()), ", not ", ToString(rows.type)));
+      else if (is_counter)
+        counters.Update(CheckCounter(rows.name, found->second));
+    }
   }
-  if (!options.ignore_extra)
+  if (acceptance.may_lack_names)
+    missing.clear();
+  if (!acceptance.ignores_extra)
     for (const auto &[name, tensor] : tensors)
       if (!known.contains(name))
         extra.push_back(name);
@@ -395,10 +405,10 @@ absl::Status VariableStore::CheckTensors(const TensorMap &tensors, const LoadOpt
   AppendNames("of another type", mistyped, message);
   AppendNames("that no variable has", extra, message);
   if (message.empty())
-    return absl::OkStatus();
+    return counters;
   return absl::InvalidArgumentError(
       absl::StrCat("the tensors do not match the executable's ",
-                   options.set == VariableSet::kParameters ? "parameters" : "parameters and state", ": ", message));
+                   acceptance.set == VariableSet::kParameters ? "parameters" : "parameters and state", ": ", message));
 }
 
 absl::Status VariableStore::LoadOwnRows(size_t index, const NamedRows &rows, const TensorView &whole) {
@@ -415,11 +425,9 @@ absl::Status VariableStore::LoadOwnRows(size_t index, const NamedRows &rows, con
 }
 
 absl::Status VariableStore::Load(const TensorMap &tensors, const LoadOptions &options) {
-  CS336_RETURN_IF_ERROR(CheckTensors(tensors, options));
-  for (size_t i = 0; i != variables_.size(); ++i)
-    if (IsIn(i, options.set) && IsCounter(*executable_->variables()[i]))
-      for (const NamedRows &rows : NamesOf(i))
-        CS336_RETURN_IF_ERROR(CheckCounter(rows.name, tensors.find(rows.name)->second));
+  CS336_RETURN_IF_ERROR(
+      CheckTensors(tensors, {.set = options.set, .ignores_extra = options.ignore_extra, .takes = IsLoadable}));
+  is_ahead_of_derived_ = true;
   for (size_t i = 0; i != variables_.size(); ++i)
     if (IsIn(i, options.set))
       for (const NamedRows &rows : NamesOf(i)) {

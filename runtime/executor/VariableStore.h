@@ -63,8 +63,15 @@ public:
   /// is random.
   absl::Status Clear();
   /// Sets each variable to its value in `given`, else to its initial value.
-  /// Parameters with neither stay as they are.
+  /// Parameters with neither stay as they are. Each name of `given` must be a
+  /// checkpoint name.
   absl::Status Initialize(uint64_t seed, const TensorMap &given);
+
+  /// Returns true if a variable may have been written, even by a call that failed, since AcceptDerived(). Derived
+  /// values are those of older variables then.
+  bool IsAheadOfDerived() const { return is_ahead_of_derived_; }
+  /// Called after derived values were computed.
+  void AcceptDerived() { is_ahead_of_derived_ = false; }
 
   /// Returns true if parameters and state all have values.
   bool IsSet() const { return unset_.empty(); }
@@ -134,7 +141,16 @@ private:
   absl::Status SetFromDevice(absl::string_view name, const TensorView &value, const Named &target);
   /// Copies this rank's rows of a stored tensor, converted to the variable's type.
   absl::Status LoadOwnRows(size_t index, const NamedRows &rows, const TensorView &whole);
-  absl::Status CheckTensors(const TensorMap &tensors, const LoadOptions &options) const;
+  /// Which tensors may be given for the variables of a set.
+  struct Acceptance {
+    VariableSet set = VariableSet::kParametersAndState;
+    bool may_lack_names = false;
+    bool ignores_extra = false;
+    /// Returns whether a variable can take the elements of a tensor.
+    bool (*takes)(const TensorType &tensor, const TensorType &variable);
+  };
+  /// Returns INVALID_ARGUMENT, with names, if tensors cannot be given.
+  absl::Status CheckTensors(const TensorMap &tensors, const Acceptance &acceptance) const;
 
   const Executable *executable_ = nullptr;
   DeviceMemory *memory_ = nullptr;
@@ -151,6 +167,7 @@ private:
   /// Checkpoint names of the variables that other code may have written since
   /// AcceptShared().
   std::vector<std::string> shared_;
+  bool is_ahead_of_derived_ = true;
 };
 
 } // namespace cs336::runtime

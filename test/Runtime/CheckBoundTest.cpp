@@ -49,9 +49,11 @@ void CheckOnTheHost(DType dtype) {
   EXPECT_THAT(Message(status),
               HasSubstr("entry 'forward': check_bound 'c0' of layers.0 at model.mlir:1: its source holds " +
                         std::to_string(std::numeric_limits<T>::min()) + " at [1, 0], outside of [0, 5)"));
-  // The run wrote nothing, and the next run is not affected.
-  EXPECT_THAT(session->Output("forward", "checked")->values<T>(), ElementsAre(0, 4, 2, 1));
-  EXPECT_TRUE(session->Run("forward", {{"ids", good}}).ok());
+  EXPECT_EQ(session->Output("forward", "checked").status().code(), absl::StatusCode::kFailedPrecondition);
+  // The next run is not affected.
+  Tensor other = MakeTensor<T>(dtype, {2, 2}, {3, 1, 0, 4});
+  ASSERT_TRUE(session->Run("forward", {{"ids", other}}).ok());
+  EXPECT_THAT(session->Output("forward", "checked")->values<T>(), ElementsAre(3, 1, 0, 4));
 }
 
 TEST(CheckBoundTest, FailsOnTheHostBeforeTheNextCommand) {

@@ -294,6 +294,26 @@ TEST(SessionTest, RefusesCountersThatCannotCount) {
   EXPECT_TRUE(session->SetVariable("step", MakeTensor<int64_t>(DType::kI64, {}, {7})).ok());
 }
 
+TEST(SessionTest, RefusesWrongInitialValues) {
+  auto session = MakeSession(SampleProgram());
+  ASSERT_TRUE(session->InitializeVariables(3).ok());
+  Tensor before = *session->GetVariable("qkv.weight");
+  auto refuse = [&](const char *name, const Tensor &value, const char *error) {
+    TensorMap given;
+    given.emplace("norm.weight", MakeTensor<float>(DType::kF32, {4}, {9, 9, 9, 9}));
+    given.insert_or_assign(name, *Tensor::CopyOf(value));
+    absl::Status status = session->InitializeVariables(4, given);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(Message(status), HasSubstr(error));
+    EXPECT_EQ(session->GetVariable("qkv.weight")->values<float>(), before.values<float>());
+    EXPECT_NE(session->GetVariable("norm.weight")->values<float>()[0], 9);
+  };
+  Tensor value = MakeTensor<float>(DType::kF32, {4}, {});
+  refuse("q.weight", value, "of another type (1): q.weight is a f32[4], not f32[2, 4]");
+  refuse("norm.wieght", value, "that no variable has (1): norm.wieght");
+  refuse("qkv.shadow", value, "that no variable has (1): qkv.shadow");
+}
+
 TEST(SessionTest, RefusesWrongVariables) {
   auto session = MakeSession(SampleProgram());
   Tensor value = MakeTensor<float>(DType::kF32, {4}, {});
@@ -434,6 +454,34 @@ TEST(SessionTest, NanCheckNamesTheFirstCommand) {
   EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
   EXPECT_THAT(Message(status), HasSubstr("launch 'c0' of layers.0 at model.mlir:1 is the first "
                                          "to write NaN at [1, 2] of 'scaled'"));
+}
+
+TEST(SessionTest, ARunThatFailsHasNoOutputs) {
+  for (bool poison : {false, true}) {
+    SessionOptions options;
+    options.poison_memory = poison;
+    auto session = *Session::Create(*TwoEntries().Build(), options);
+    Tensor three = MakeTensor<float>(DType::kF32, {2}, {3, 4}), nan = MakeTensor<float>(DType::kF32, {2}, {NAN, 4});
+    ASSERT_TRUE(session->Run("a", {{"x", three}}).ok());
+    // A rejected run has no effect, also if memory is poisoned.
+    ASSERT_FALSE(session->Run("a", {}).ok());
+    EXPECT_EQ(session->Output("a", "large")->values<float>()[1999], 3);
+
+    NanCheck check;
+    ASSERT_FALSE(session->Run("a", {{"x", nan}}, &check).ok());
+    for (const absl::Status &gone :
+         {session->Output("a", "large").status(), session->Output("a", "small").status(),
+          session->PreviousOutput("a", "small").status(), session->OutputOnDevice("a", "large").status(),
+          session->LastRunDuration("a").status()}) {
+      EXPECT_EQ(gone.code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_THAT(Message(gone), HasSubstr("the last run of entry 'a' failed"));
+    }
+    ASSERT_TRUE(session->Run("b", {{"x", three}}).ok());
+    ASSERT_FALSE(session->Run("a", {{"x", nan}}, &check).ok());
+    EXPECT_THAT(Message(session->Output("b", "large").status()), HasSubstr("another run has failed since"));
+    ASSERT_TRUE(session->Run("a", {{"x", three}}).ok());
+    EXPECT_THAT(session->Output("a", "small")->values<float>(), ElementsAre(3, 4));
+  }
 }
 
 TEST(SessionTest, ReadsOfUnwrittenArenaShowAsNan) {

@@ -147,7 +147,9 @@ public:
   /// "prepare" if there is one. Parameters without one must be given here, loaded
   /// or set before the first run. Random values depend only on the seed, the checkpoint name and
   /// the index of the element, not on packing, threads or order. Variables whose
-  /// checkpoint names are in `given` get those values instead. Types must agree.
+  /// checkpoint names are in `given` get those values instead. Returns
+  /// INVALID_ARGUMENT, and changes nothing, if `given` has another name, a tensor
+  /// of another type than its variable, or a negative counter.
   absl::Status InitializeVariables(uint64_t seed, const TensorMap &given = {});
 
   /// Sets a variable, or a named view of one, from a tensor of exactly its type.
@@ -185,7 +187,8 @@ public:
 
   /// Runs an entry, or enqueues it on a GPU. `inputs` holds each input of the
   /// entry once, in any order. Returns INVALID_ARGUMENT, without an effect, if an
-  /// input is missing, extra, of another type, or has a value out of its bound.
+  /// input is missing, extra or of another type; and without an effect on
+  /// variables, if an input has a value out of its bound.
   /// Returns FAILED_PRECONDITION if a parameter of the entry was neither initialized, nor
   /// loaded, nor set: the error lists the first 20 names. State has its initial
   /// value from the beginning, unless that is random.
@@ -215,8 +218,8 @@ public:
   /// memory. The run itself copies outputs of at most 4 KiB, which stay valid
   /// until the next run of that entry. A larger output stays valid until the next
   /// run of any entry, also of "prepare", because entries share the arena. It is
-  /// copied from a GPU by this call. Returns FAILED_PRECONDITION for a larger
-  /// output if another entry has run since.
+  /// copied from a GPU by this call. Returns FAILED_PRECONDITION if the last run
+  /// of the entry failed, and for a larger output if another entry has run since.
   absl::StatusOr<TensorView> Output(absl::string_view entry, absl::string_view name) const;
 
   /// Returns an output of at most 4 KiB of the run before the last one, in host
