@@ -160,7 +160,7 @@ def launch(command: Sequence[str], ranks: int, timeout: float = DEFAULT_TIMEOUT)
     command
         The program and its arguments.
     ranks
-        The number of processes.
+        The number of processes, from 1 to 1024.
     timeout
         Seconds in which all ranks end after a fault of one. The ranks should pass the same number to `init`.
 
@@ -175,6 +175,6 @@ def launch(command: Sequence[str], ranks: int, timeout: float = DEFAULT_TIMEOUT)
     RuntimeError
         If a rank fails. The message has the first failure, and how ranks ended.
     ValueError
-        If there is no command, or less than one rank.
+        If there is no command, or another number of ranks.
     """
     _cs336.launch([str(word) for word in command], ranks, _check_timeout(timeout))

@@ -12,7 +12,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m cs336.launch", description="Runs a Python program as several ranks on this host."
     )
-    parser.add_argument("--nproc", type=int, required=True, help="number of ranks")
+    parser.add_argument("--nproc", type=int, required=True, help="number of ranks, from 1 to 1024")
     parser.add_argument(
         "--timeout",
         type=float,

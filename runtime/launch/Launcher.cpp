@@ -151,6 +151,7 @@ public:
     absl::Status status = StartAll(place);
     if (!status.ok())
       Fail(status);
+    is_started_ = true;
     Poll();
     context_.run();
     rendezvous_.reset(); // Its thread posts to the context.
@@ -174,6 +175,10 @@ private:
   absl::Status StartAll(RankEnvironment place) {
     cpu_set_t cores = GetCores();
     for (int rank = 0; rank != options_.ranks; ++rank) {
+      // A signal or an early failure ends the job before all ranks have started.
+      context_.poll();
+      if (!failure_.ok())
+        return absl::OkStatus();
       place.rank = place.local_rank = rank;
       CS336_ASSIGN_OR_RETURN(ChildProcess process,
                              ChildProcess::Start(options_.command, EnvironmentWith(ToVariables(place)),
@@ -225,7 +230,7 @@ private:
       ends_.push_back(absl::StrCat("rank ", rank.number, " ended with ", *end));
       Fail(absl::AbortedError(absl::StrCat("rank ", rank.number, " failed")));
     }
-    if (absl::c_any_of(ranks_, [](const Rank &rank) { return !rank.has_ended; }))
+    if (!is_started_ || absl::c_any_of(ranks_, [](const Rank &rank) { return !rank.has_ended; }))
       return;
     // The last lines of the ranks are read before the end, unless a process that left their groups holds a pipe open.
     bool all_read =
@@ -233,7 +238,10 @@ private:
     if (all_read || ++polls_after_end_ == 100)
       return context_.stop();
     timer_.expires_after(std::chrono::milliseconds(10));
-    timer_.async_wait([this](asio::error_code) { Poll(); });
+    timer_.async_wait([this](asio::error_code error) {
+      if (!error)
+        Poll();
+    });
   }
 
   /// Ends the group, and then the ranks.
@@ -273,6 +281,7 @@ private:
   std::deque<Rank> ranks_;                 // A deque, because printers must not move.
   absl::Status failure_;
   std::vector<std::string> ends_; // One text per failed rank, in the order of the failures.
+  bool is_started_ = false;       // No further rank will start.
   int polls_after_end_ = 0;
 };
 
@@ -297,8 +306,9 @@ private:
 } // namespace
 
 absl::Status LaunchRanks(const LaunchOptions &options) {
-  if (options.ranks < 1)
-    return absl::InvalidArgumentError(absl::StrCat("cannot start ", options.ranks, " ranks, must be at least 1"));
+  if (options.ranks < 1 || options.ranks > kMostLaunchedRanks)
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot start ", options.ranks, " ranks, must be from 1 to ", kMostLaunchedRanks));
   if (options.command.empty())
     return absl::InvalidArgumentError("there is no command to run as ranks");
   SavedHandlers handlers;

@@ -182,7 +182,8 @@ def test_launch_requires_only_the_program() -> None:
     [
         (lambda: cs336.distributed.init(0), ValueError, "timeout is 0, must be a positive number"),
         (lambda: cs336.distributed.launch([], 2), ValueError, "there is no command to run as ranks"),
-        (lambda: cs336.distributed.launch(["true"], 0), ValueError, "cannot start 0 ranks, must be at least 1"),
+        (lambda: cs336.distributed.launch(["true"], 0), ValueError, "cannot start 0 ranks, must be from 1 to 1024"),
+        (lambda: cs336.distributed.launch(["true"], 1025), ValueError, "cannot start 1025 ranks, must be from 1 to"),
         (lambda: cs336.distributed.launch(["/no/such/program"], 2), FileNotFoundError, "cannot run '/no/such/program'"),
         (lambda: cs336.distributed.launch(["false"], 2), RuntimeError, "rank . failed; rank . ended with exit code 1"),
     ],

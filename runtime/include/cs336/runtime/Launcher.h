@@ -19,10 +19,13 @@
 
 namespace cs336::runtime {
 
+/// The most ranks of one host. More would only exhaust its processes.
+constexpr int kMostLaunchedRanks = 1024;
+
 struct LaunchOptions {
   /// The program, looked up in PATH, and its arguments.
   std::vector<std::string> command;
-  int ranks = 1;
+  int ranks = 1; // From 1 to kMostLaunchedRanks.
   /// See RendezvousOptions. After a failure or a signal, ranks have a sixth of this time to end before they get
   /// SIGTERM, and from then a twelfth before they are killed.
   absl::Duration timeout = kDefaultRankTimeout;
@@ -39,7 +42,7 @@ struct LaunchOptions {
 /// process is killed, the ranks are killed too.
 ///
 /// Returns the first failure, and states how each rank ended: CANCELLED for a signal, NOT_FOUND or PERMISSION_DENIED if
-/// the program cannot be run, RESOURCE_EXHAUSTED if there are too many open files, or too little memory. Call it from
+/// the program cannot be run, INVALID_ARGUMENT for another number of ranks, RESOURCE_EXHAUSTED if there are too many open files, or too little memory. Call it from
 /// the main thread of a program that has no handlers of these signals.
 absl::Status LaunchRanks(const LaunchOptions &options);
 
