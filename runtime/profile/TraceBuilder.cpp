@@ -11,12 +11,21 @@
 
 namespace cs336::runtime {
 
+/// Returns true if commands of the same entry and index are also of the same program, as far as a trace can show.
+static bool IsSame(const TracedCommand &a, const CommandInfo &b) {
+  return a.name == b.name && a.source == b.source && a.kind == b.kind && a.location == b.location &&
+         a.phase == b.phase && a.stream == b.stream && a.flops == b.flops && a.bytes == b.bytes &&
+         a.live_bytes == b.live_bytes && a.arithmetic == b.arithmetic;
+}
+
 int32_t TraceBuilder::AddCommand(const CommandInfo &command) {
-  auto [found, is_new] =
-      commands_.try_emplace({std::string(command.entry), command.index}, static_cast<int32_t>(trace_.commands.size()));
-  if (is_new)
-    trace_.commands.emplace_back(command);
-  return found->second;
+  std::vector<int32_t> &known = commands_[{std::string(command.entry), command.index}];
+  for (int32_t position : known)
+    if (IsSame(trace_.commands[position], command))
+      return position;
+  known.push_back(static_cast<int32_t>(trace_.commands.size()));
+  trace_.commands.emplace_back(command);
+  return known.back();
 }
 
 void TraceBuilder::AddSpan(absl::string_view name, TraceSpan span) {

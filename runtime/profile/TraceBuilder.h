@@ -15,6 +15,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace cs336::runtime {
 
@@ -34,7 +35,8 @@ public:
 
 private:
   Trace trace_;
-  std::map<std::pair<std::string, int64_t>, int32_t> commands_; // By entry and index.
+  /// Positions of commands by entry and index: several if sessions run different programs.
+  std::map<std::pair<std::string, int64_t>, std::vector<int32_t>> commands_;
   std::map<std::string, uint32_t, std::less<>> names_;
 };
 

@@ -49,5 +49,18 @@ TEST(TraceTest, CommandsAndNamesKeepTheirPositions) {
   EXPECT_EQ(next.FindCommand(next.spans[0])->name, "a");
 }
 
+TEST(TraceTest, CommandsOfAnotherProgramAreOthers) {
+  TraceBuilder builder;
+  CommandInfo first = {.index = 0, .entry = "train", .name = "a", .flops = 1}, second = first, third = first;
+  second.name = "b";
+  third.flops = 2;
+  EXPECT_EQ(builder.AddCommand(first), 0);
+  EXPECT_EQ(builder.AddCommand(second), 1);
+  EXPECT_EQ(builder.AddCommand(third), 2);
+  EXPECT_EQ(builder.AddCommand(first), 0);
+  EXPECT_EQ(builder.AddCommand(second), 1);
+  EXPECT_EQ(builder.Take().commands.size(), 3u);
+}
+
 } // namespace
 } // namespace cs336::runtime::trace_test

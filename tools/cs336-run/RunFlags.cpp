@@ -9,6 +9,7 @@
 
 #include "cs336/Driver/Flags/GivenFlags.h"
 #include "cs336/Driver/Flags/OutputFile.h"
+#include "cs336/runtime/Launcher.h"
 #include "llvm/Support/Path.h"
 
 #include "absl/strings/str_cat.h"
@@ -39,10 +40,9 @@ bool RunFlags::acceptsOneRank() const {
 }
 
 absl::Status RunFlags::readPlace() {
-  constexpr int kMostProcesses = 1024;
-  if (processes < 1 || processes > kMostProcesses)
+  if (processes < 1 || processes > kMostLaunchedRanks)
     return absl::InvalidArgumentError(
-        absl::StrCat("--nproc is ", processes.getValue(), ", must be from 1 to ", kMostProcesses));
+        absl::StrCat("--nproc is ", processes.getValue(), ", must be from 1 to ", kMostLaunchedRanks));
   bool areThreads = ranks.getNumOccurrences() != 0;
   if (areThreads && processes.getNumOccurrences() != 0)
     return absl::InvalidArgumentError("--ranks conflicts with --nproc: ranks are threads or processes");
@@ -99,6 +99,11 @@ static absl::Status checkRanks(const RunFlags &flags) {
                                                    ranks, " ranks requires its own: pass --device cuda"));
   if (flags.profile.hasRoofline())
     return absl::InvalidArgumentError(absl::StrCat("--roofline conflicts with a run of ", ranks, " ranks"));
+  bool areThreads = flags.ranks.getNumOccurrences() != 0;
+  if (areThreads && flags.profile.isProfiled() && flags.device.getValue().kind == DeviceKind::kCuda)
+    return absl::InvalidArgumentError(absl::StrCat("--profile and --trace conflict with --ranks on GPUs, because a "
+                                                   "process has one profiler: start the ranks with --nproc ",
+                                                   ranks));
   absl::Status status = requireRank({"--outputs", flags.outputs.getValue()}, ranks, "");
   // Ranks that this program starts, as threads or as processes, share a trace.
   if (flags.place && flags.traceFolder.empty())
