@@ -298,7 +298,7 @@ def test_it_does_not_wait_for_the_peer(sleeping_peer, arguments: list[str], send
     assert "1 of 1 cells are left out" in errors
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-    assert not list(log.parent.glob("cs336-peer*"))
+    assert not list(log.parent.glob("cs336-job*"))
 
 
 @pytest.mark.parametrize(

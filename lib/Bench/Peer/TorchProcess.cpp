@@ -9,8 +9,6 @@
 
 #include "cs336/Bench/Peer/PeerPackages.h"
 #include "cs336/Support/WriteOutput.h"
-#include "llvm/ADT/SmallString.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include "absl/strings/str_cat.h"
@@ -41,10 +39,10 @@ absl::StatusOr<std::unique_ptr<TorchProcess>> TorchProcess::start(llvm::ArrayRef
   absl::Status check = checkPackages(options.python, packages, options.timeoutSeconds);
   if (!check.ok() && !absl::IsUnavailable(check))
     return check;
-  llvm::SmallString<128> folder;
-  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("cs336-peer", folder))
-    return absl::UnavailableError(absl::StrCat("a temporary folder cannot be made: ", error.message()));
-  std::unique_ptr<TorchProcess> torch(new TorchProcess(folder.str().str(), options.answerSeconds));
+  absl::StatusOr<std::unique_ptr<JobFolder>> folder = JobFolder::create();
+  if (!folder.ok())
+    return folder.status();
+  std::unique_ptr<TorchProcess> torch(new TorchProcess(*std::move(folder), options.answerSeconds));
   torch->failure = check;
   if (!check.ok())
     return torch;
@@ -60,12 +58,6 @@ absl::StatusOr<std::unique_ptr<TorchProcess>> TorchProcess::start(llvm::ArrayRef
     return process.status();
   torch->process = std::move(*process);
   return torch;
-}
-
-TorchProcess::~TorchProcess() {
-  process.reset();
-  // Files that remain in the temporary folder do no harm.
-  (void)llvm::sys::fs::remove_directories(folder);
 }
 
 absl::StatusOr<json::Object> TorchProcess::ask(json::Object question) {

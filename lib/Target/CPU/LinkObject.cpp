@@ -7,6 +7,7 @@
 
 #include "NativeObject.h"
 
+#include "cs336/Support/JobFolder.h"
 #include "cs336/Support/WriteOutput.h"
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -14,9 +15,7 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include <mutex>
 
 LLD_HAS_DRIVER(elf)
@@ -24,46 +23,20 @@ LLD_HAS_DRIVER(elf)
 using namespace mlir;
 using namespace cs336::cpu;
 
-namespace {
-/// A folder for the linker's files, removed at the end.
-class LinkFolder {
-public:
-  static FailureOr<LinkFolder> create(Location loc) {
-    LinkFolder folder;
-    if (std::error_code error = llvm::sys::fs::createUniqueDirectory("cs336-link", folder.path))
-      return emitError(loc) << "cannot create a folder for temporary files: " << error.message();
-    return folder;
-  }
-  LinkFolder(LinkFolder &&other) : path(std::exchange(other.path, {})) {}
-  ~LinkFolder() {
-    if (!path.empty())
-      llvm::sys::fs::remove_directories(path);
-  }
-
-  std::string getPath(const Twine &name) const {
-    SmallString<128> file = path;
-    llvm::sys::path::append(file, name);
-    return std::string(file);
-  }
-
-  LogicalResult write(const Twine &name, ArrayRef<char> bytes, Location loc) const {
-    std::string file = getPath(name);
-    llvm::Error error = cs336::writeOutput(file,
-                                           [&](raw_ostream &stream) {
-                                             stream.write(bytes.data(), bytes.size());
-                                             return llvm::Error::success();
-                                           },
-                                           {.durable = false});
-    if (error)
-      return emitError(loc) << "cannot write the temporary file " << file << ": " << llvm::toString(std::move(error));
-    return success();
-  }
-
-private:
-  LinkFolder() = default;
-  SmallString<128> path;
-};
-} // namespace
+/// Writes a file of the linker, and returns its path.
+static FailureOr<std::string> writeFile(const cs336::JobFolder &folder, const Twine &name, ArrayRef<char> bytes,
+                                        Location loc) {
+  std::string path = (folder.getPath() + "/" + name).str();
+  llvm::Error error = cs336::writeOutput(path,
+                                         [&](raw_ostream &stream) {
+                                           stream.write(bytes.data(), bytes.size());
+                                           return llvm::Error::success();
+                                         },
+                                         {.durable = false});
+  if (error)
+    return emitError(loc) << "cannot write the temporary file " << path << ": " << llvm::toString(std::move(error));
+  return path;
+}
 
 namespace {
 /// Removes all command-line options from their registry during its lifetime: LLD resets every registered option to its
@@ -92,7 +65,11 @@ private:
 static LogicalResult runLinker(ArrayRef<std::string> arguments, Location loc) {
   // LLD keeps its state in globals.
   static std::mutex mutex;
+  static bool isBroken = false; // Guarded by the mutex.
   std::lock_guard lock(mutex);
+  if (isBroken)
+    return emitError(loc) << "kernels cannot be linked: the linker crashed in this process before, and its state is "
+                             "lost; start a new process";
   HiddenOptions hiddenOptions;
   SmallVector<const char *> argv = {"ld.lld"};
   for (const std::string &argument : arguments)
@@ -100,6 +77,7 @@ static LogicalResult runLinker(ArrayRef<std::string> arguments, Location loc) {
   std::string output, errors;
   llvm::raw_string_ostream outputStream(output), errorStream(errors);
   lld::Result result = lld::lldMain(argv, outputStream, errorStream, {{lld::Gnu, &lld::elf::link}});
+  isBroken = !result.canRunAgain;
   if (result.retCode != 0)
     return emitError(loc) << "kernels could not be linked: " << StringRef(errors).trim();
   return success();
@@ -126,24 +104,28 @@ static FailureOr<ObjectFile> buildEmptyObject(const InstructionSet &isa, Locatio
 
 FailureOr<std::vector<uint8_t>> cs336::cpu::linkSharedObject(ArrayRef<ObjectFile> objects, const InstructionSet &isa,
                                                              Location loc) {
-  FailureOr<LinkFolder> folder = LinkFolder::create(loc);
   FailureOr<ObjectFile> empty = buildEmptyObject(isa, loc);
-  if (failed(folder) || failed(empty) || failed(folder->write("empty.o", *empty, loc)))
+  if (failed(empty))
     return failure();
+  absl::StatusOr<std::unique_ptr<JobFolder>> folder = JobFolder::create();
+  if (!folder.ok())
+    return emitError(loc) << "kernels could not be linked: " << std::string(folder.status().message());
 
   // An empty library with the name of libm makes the linker record libm as needed. The kernels may run on another
   // machine, so this machine's libm is not used.
-  std::string libm = folder->getPath("libm.so.6"), library = folder->getPath("kernels.so");
-  if (failed(runLinker({"-shared", "--threads=1", "-soname=libm.so.6", "-o", libm, folder->getPath("empty.o")}, loc)))
+  FailureOr<std::string> emptyFile = writeFile(**folder, "empty.o", *empty, loc);
+  std::string libm = (*folder)->getPath() + "/libm.so.6", library = (*folder)->getPath() + "/kernels.so";
+  if (failed(emptyFile) ||
+      failed(runLinker({"-shared", "--threads=1", "-soname=libm.so.6", "-o", libm, *emptyFile}, loc)))
     return failure();
   std::vector<std::string> arguments = {"-shared", "--threads=1", "-Bsymbolic",     "--strip-all", "--build-id=none",
                                         "-z",      "noexecstack", "--no-as-needed", "-o",          library,
                                         libm};
   for (auto [index, object] : llvm::enumerate(objects)) {
-    std::string name = (Twine(index) + ".o").str();
-    if (failed(folder->write(name, object, loc)))
+    FailureOr<std::string> file = writeFile(**folder, Twine(index) + ".o", object, loc);
+    if (failed(file))
       return failure();
-    arguments.push_back(folder->getPath(name));
+    arguments.push_back(*std::move(file));
   }
   if (failed(runLinker(arguments, loc)))
     return failure();

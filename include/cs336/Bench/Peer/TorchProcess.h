@@ -10,6 +10,7 @@
 
 #include "cs336/Bench/Peer/PeerOptions.h"
 #include "cs336/Bench/Peer/PeerProcess.h"
+#include "cs336/Support/JobFolder.h"
 
 #include "absl/status/statusor.h"
 #include "llvm/Support/JSON.h"
@@ -32,10 +33,9 @@ public:
   /// process has failed before its first question.
   static absl::StatusOr<std::unique_ptr<TorchProcess>>
   start(llvm::ArrayRef<PeerScript> scripts, llvm::ArrayRef<llvm::StringLiteral> packages, const PeerOptions &options);
-  ~TorchProcess();
 
   /// Returns the path of a file in the temporary folder.
-  std::string getPath(llvm::StringRef name) const { return folder + "/" + name.str(); }
+  std::string getPath(llvm::StringRef name) const { return folder->getPath() + "/" + name.str(); }
   /// Returns OK, or UNAVAILABLE with the reason why the process does not answer any more.
   const absl::Status &getFailure() const { return failure; }
   /// Sends a question, and returns the answer. Returns RESOURCE_EXHAUSTED for an answer {"error": …}, which scripts
@@ -46,9 +46,10 @@ public:
   absl::Status fail(const absl::Status &reason);
 
 private:
-  TorchProcess(std::string folder, double answerSeconds) : folder(std::move(folder)), answerSeconds(answerSeconds) {}
+  TorchProcess(std::unique_ptr<JobFolder> folder, double answerSeconds)
+      : folder(std::move(folder)), answerSeconds(answerSeconds) {}
 
-  std::string folder;
+  std::unique_ptr<JobFolder> folder; // Outlives the process.
   double answerSeconds;
   /// Null if packages are missing.
   std::unique_ptr<PeerProcess> process;
