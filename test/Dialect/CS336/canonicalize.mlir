@@ -102,12 +102,14 @@ func.func @broadcasts(%x: tensor<4xf32>) -> tensor<2x3x4x5xf32> {
 }
 
 // CHECK-LABEL: @reduce_of_one
-func.func @reduce_of_one(%x: tensor<4x1xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+func.func @reduce_of_one(%x: tensor<4x1xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x1xf32>) {
   // CHECK-NEXT: cs336.reshape %{{.*}} : tensor<4x1xf32> -> tensor<4xf32>
   // CHECK-NEXT: cs336.reduce max %{{.*}} axes = [1] {stop_gradient}
+  // CHECK-NEXT: cs336.reduce max %{{.*}} axes = [] {stop_gradient}
   %0 = cs336.reduce sum %x axes = [1] : tensor<4x1xf32> -> tensor<4xf32>
   %1 = cs336.reduce max %x axes = [1] {stop_gradient} : tensor<4x1xf32> -> tensor<4xf32>
-  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+  %2 = cs336.reduce max %x axes = [] {stop_gradient} : tensor<4x1xf32> -> tensor<4x1xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4x1xf32>
 }
 
 // The negation of a comparison is the opposite comparison. An order of floats has none: NaN is neither less nor greater.

@@ -218,3 +218,23 @@ exec.entry @taken mode<train> {
 }
 exec.entry @prepare mode<forward> {
 }
+
+// -----
+
+// A gather into the storage of another variable stays: no command updates @a, and @b is never whole.
+// CHECK-LABEL: exec.entry @into_another
+// CHECK: exec.collective all_gather
+// CHECK-NEXT: exec.collective reduce_scatter
+// CHECK-NEXT: exec.copy
+// CHECK-NEXT: }
+exec.variable @a parameter : memref<64xf32> {gathered, shards = 2 : i64}
+exec.variable @b parameter : memref<64xf32> {gathered, shards = 2 : i64}
+exec.entry @into_another mode<train> {
+  %a = exec.get @a : memref<64xf32>
+  %b = exec.get @b : memref<64xf32>
+  %all_b = exec.get gathered @b : memref<128xf32>
+  %db = exec.alloc : memref<64xf32>
+  exec.collective all_gather ins(%a : memref<64xf32>) outs(%all_b : memref<128xf32>) group = 2
+  exec.collective reduce_scatter mean ins(%all_b : memref<128xf32>) outs(%db : memref<64xf32>) group = 2
+  exec.copy ins(%db : memref<64xf32>) outs(%b : memref<64xf32>)
+}

@@ -226,4 +226,7 @@ OpFoldResult ConcatOp::fold(FoldAdaptor) {
   return getOperands().size() == 1 ? OpFoldResult(getOperands().front()) : OpFoldResult();
 }
 
-OpFoldResult ReduceOp::fold(FoldAdaptor) { return getAxes().empty() ? OpFoldResult(getOperand()) : OpFoldResult(); }
+OpFoldResult ReduceOp::fold(FoldAdaptor) {
+  // A reduction without a gradient is not the same as its operand.
+  return getAxes().empty() && !getStopGradient() ? OpFoldResult(getOperand()) : OpFoldResult();
+}

@@ -103,10 +103,10 @@ std::optional<UpdateUnit> UnitFinder::read(CollectiveOp gather, unsigned positio
   for (auto [source, target] : llvm::zip_equal(gather.getSources(), gather.getTargets())) {
     auto part = source.getDefiningOp<GetOp>();
     auto whole = target.getDefiningOp<GetOp>();
-    if (!part || !whole || !whole.getGathered())
+    if (!part || !whole || !whole.getGathered() || part.getVariable() != whole.getVariable())
       return std::nullopt;
     StringAttr name = part.getVariableAttr().getAttr();
-    const Uses &itsUses = uses.at(name);
+    const Uses &itsUses = uses.at(name); // The gather itself is one.
     bool isUpdatedLast = llvm::all_of(itsUses.writesOfPart, [&](unsigned position) { return position >= end; });
     if (itsUses.gathers != 1 || !isUpdatedLast || writtenElsewhere.contains(name))
       return std::nullopt;
