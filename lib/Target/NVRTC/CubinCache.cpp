@@ -35,7 +35,7 @@ CubinCache::CubinCache(llvm::StringRef folder, uint64_t maxBytes)
 std::string CubinCache::getKey(const NVRTC &compiler, llvm::StringRef text, llvm::StringRef architecture) {
   CacheKey key;
   key.add(kMagic);
-  key.add(compiler.getVersion());
+  key.add(compiler.getIdentity());
   for (const std::string &option : NVRTC::getOptions(architecture))
     key.add(option);
   // Removes comments: they contain locations, in which programs with equal kernels may differ.

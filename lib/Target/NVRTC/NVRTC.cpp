@@ -131,10 +131,21 @@ static llvm::Expected<Library> findLibrary(llvm::StringRef toolkit) {
                                  "): install CUDA 13 or the wheel nvidia-cuda-nvrtc, or name the toolkit's folder");
 }
 
+static llvm::Expected<std::string> describe(const std::string &library) {
+  fs::file_status status;
+  if (std::error_code error = fs::status(library, status))
+    return llvm::createStringError("cannot examine " + library + ": " + error.message());
+  return library + " " + std::to_string(status.getSize()) + " " +
+         std::to_string(status.getLastModificationTime().time_since_epoch().count());
+}
+
 llvm::Expected<NVRTC> NVRTC::load(llvm::StringRef toolkit) {
   llvm::Expected<Library> library = findLibrary(toolkit);
   if (!library)
     return library.takeError();
+  llvm::Expected<std::string> identity = describe(library->path);
+  if (!identity)
+    return identity.takeError();
   std::string error;
   llvm::sys::DynamicLibrary handle = llvm::sys::DynamicLibrary::getPermanentLibrary(library->path.c_str(), &error);
   if (!handle.isValid())
@@ -142,7 +153,7 @@ llvm::Expected<NVRTC> NVRTC::load(llvm::StringRef toolkit) {
   auto functions = std::make_shared<Functions>();
   if (llvm::StringRef missing = functions->find(handle); !missing.empty())
     return llvm::createStringError(library->path + " has no function " + missing);
-  NVRTC compiler(library->toolkit, functions);
+  NVRTC compiler(library->toolkit, *std::move(identity), functions);
   // NVRTC opens its library of builtins by name, which the loader finds in toolkits, but not in wheels. If the library
   // is missing, NVRTC reports that when it compiles.
   llvm::SmallString<128> builtins(path::parent_path(library->path));
@@ -156,11 +167,7 @@ llvm::Expected<std::string> NVRTC::identify(llvm::StringRef toolkit) {
   llvm::Expected<Library> library = findLibrary(toolkit);
   if (!library)
     return library.takeError();
-  fs::file_status status;
-  if (std::error_code error = fs::status(library->path, status))
-    return llvm::createStringError("cannot look at " + library->path + ": " + error.message());
-  return library->path + " " + std::to_string(status.getSize()) + " " +
-         std::to_string(status.getLastModificationTime().time_since_epoch().count());
+  return describe(library->path);
 }
 
 std::string NVRTC::getVersion() const {

@@ -45,6 +45,8 @@ public:
   /// Another version differs in one of them.
   static llvm::Expected<std::string> identify(llvm::StringRef toolkit = "");
 
+  /// Returns what `identify` returned when the library was loaded.
+  llvm::StringRef getIdentity() const { return identity; }
   /// Returns the version, such as "13.0".
   std::string getVersion() const;
   /// Returns the root in which the library was found.
@@ -65,10 +67,10 @@ public:
 
 private:
   struct Functions;
-  NVRTC(std::string toolkit, std::shared_ptr<const Functions> functions)
-      : toolkit(std::move(toolkit)), functions(std::move(functions)) {}
+  NVRTC(std::string toolkit, std::string identity, std::shared_ptr<const Functions> functions)
+      : toolkit(std::move(toolkit)), identity(std::move(identity)), functions(std::move(functions)) {}
 
-  std::string toolkit;
+  std::string toolkit, identity;
   std::shared_ptr<const Functions> functions;
 };
 
