@@ -14,6 +14,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/xxhash.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -38,12 +39,27 @@ private:
 
 void PassDump::enable(PassManager &manager) { manager.enableIRPrinting(std::make_unique<DumpConfig>(*this)); }
 
+/// Returns a part of a file's name that only this symbol has: a symbol may have any characters, and any length.
+static std::string escape(StringRef symbol) {
+  constexpr size_t kMostBytes = 100;
+  std::string name;
+  for (char each : symbol) {
+    bool isPlain = llvm::isAlnum(each) || each == '_' || each == '-' || each == '.';
+    name += isPlain ? std::string(1, each) : "%" + llvm::utohexstr(static_cast<uint8_t>(each), false, 2);
+  }
+  if (name.size() > kMostBytes)
+    name = name.substr(0, kMostBytes) + "%" + llvm::utohexstr(llvm::xxh3_64bits(symbol));
+  return name;
+}
+
 /// Returns a name such as "func_func_train".
 static std::string getFolderName(Operation *op) {
   std::string name = op->getName().getStringRef().str();
   llvm::replace(name, '.', '_');
   auto symbol = op->getAttrOfType<StringAttr>(SymbolTable::getSymbolAttrName());
-  return name + "_" + (symbol ? symbol.str() : "no-symbol-name");
+  if (!symbol)
+    return name + "_no-symbol-name";
+  return name + "_" + escape(symbol.getValue());
 }
 
 /// Returns a path such as "FOLDER/builtin_module_no-symbol-name/func_func_train/1_3_cs336-decompose.mlir". The numbers
