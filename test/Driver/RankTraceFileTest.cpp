@@ -116,6 +116,8 @@ TEST_F(RankTraceFileTest, DamagedFilesAreErrors) {
   EXPECT_THAT(readText("{\"rank\":0}\n"), HasSubstr("missing value at (root).device"));
   EXPECT_THAT(readText(head + "\n[1,2,0,-1,0]\n"), EndsWith("expected six numbers"));
   EXPECT_THAT(readText(head + "\n[1,2,0,-1,0,0]\n[1,2,0"), HasSubstr("Expected , or ]"));
+  for (const char *span : {"[1,2,1,-1,0,0]", "[1,2,-1,-1,0,0]", "[1,2,0,0,0,0]", "[1,2,0,-2,0,0]"})
+    EXPECT_THAT(readText(head + "\n" + span), HasSubstr("but there are 1 names and 0 commands"));
 }
 
 TEST_F(RankTraceFileTest, FilesThatCannotBeUsedAreErrors) {

@@ -121,6 +121,12 @@ absl::StatusOr<RankTrace> cs336::readRankTrace(llvm::StringRef folder, int rank)
     llvm::Expected<runtime::TraceSpan> span = json::parse<runtime::TraceSpan>(line);
     if (!span)
       return describe(span.takeError());
+    auto commands = static_cast<int64_t>(trace->trace.commands.size());
+    if (span->name >= trace->trace.names.size() || span->command < -1 || span->command >= commands)
+      return describe(llvm::createStringError("a span has name %u and command %d, but there are %zu names and %zu "
+                                              "commands",
+                                              span->name, span->command, trace->trace.names.size(),
+                                              trace->trace.commands.size()));
     trace->trace.spans.push_back(*span);
     rest = next;
   }
