@@ -108,6 +108,7 @@ absl::StatusOr<std::unique_ptr<Session>> RankRun::createSession() const {
   SessionOptions options;
   options.device = ToString(getDevice());
   options.num_threads = getNumThreads();
+  options.memory_limit_bytes = flags.memoryLimit.getBytes();
   options.poison_memory = flags.poisonMemory;
   options.use_graphs = !flags.noGraph;
   options.exchange = flags.exchange;

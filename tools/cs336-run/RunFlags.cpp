@@ -123,6 +123,8 @@ absl::Status RunFlags::check() const {
     return status;
   if (absl::Status status = profile.check(); !status.ok())
     return status;
+  if (absl::Status status = memoryLimit.check(); !status.ok())
+    return status;
   if (absl::Status status = noGraph.check(device); !status.ok())
     return status;
   if (noGraph && profile.isProfiled())

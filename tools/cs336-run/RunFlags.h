@@ -11,6 +11,7 @@
 #include "cs336/Bench/Profile/ProfileFlags.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/ExchangeFlag.h"
+#include "cs336/Driver/Flags/MemoryLimitFlag.h"
 #include "cs336/Driver/Flags/NoGraphFlag.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/runtime/RankEnvironment.h"
@@ -69,6 +70,9 @@ struct RunFlags {
       llvm::cl::desc("Fill inputs, outputs and workspaces with NaN before each step, so that reads of "
                      "unwritten memory show"),
       llvm::cl::cat(category)};
+  MemoryLimitFlag memoryLimit{"Maximum memory of a rank, e.g. 40GiB: a program whose planned memory is larger is "
+                              "an error before anything is allocated",
+                              category, llvm::cl::SubCommand::getTopLevel()};
   bench::ProfileFlags profile{category};
   NoGraphFlag noGraph{category, llvm::cl::SubCommand::getTopLevel()};
   llvm::cl::opt<int> numThreads{

@@ -10,7 +10,6 @@
 
 #include "cs336/Bench/Command/Command.h"
 #include "cs336/Bench/Command/DistributionFlags.h"
-#include "cs336/Bench/Command/MemoryLimitFlag.h"
 #include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Bench/DDP/DDPPeer.h"
 #include "cs336/Bench/DDP/DDPReport.h"
@@ -18,6 +17,7 @@
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/ExchangeFlag.h"
 #include "cs336/Driver/Flags/ListFlag.h"
+#include "cs336/Driver/Flags/MemoryLimitFlag.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
 #include "cs336/Driver/Run/TraceFile.h"
 

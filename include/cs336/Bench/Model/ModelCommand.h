@@ -9,7 +9,6 @@
 #define CS336_BENCH_MODEL_MODELCOMMAND_H
 
 #include "cs336/Bench/Command/Command.h"
-#include "cs336/Bench/Command/MemoryLimitFlag.h"
 #include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Bench/Forecast/Forecast.h"
 #include "cs336/Bench/Forecast/PeakRate.h"
@@ -19,6 +18,7 @@
 #include "cs336/Bench/Published/PublishedFlag.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
 #include "cs336/Driver/Flags/ListFlag.h"
+#include "cs336/Driver/Flags/MemoryLimitFlag.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
 #include "cs336/Driver/Flags/NoGraphFlag.h"
 

@@ -10,7 +10,6 @@
 
 #include "cs336/Bench/Command/Command.h"
 #include "cs336/Bench/Command/DistributionFlags.h"
-#include "cs336/Bench/Command/MemoryLimitFlag.h"
 #include "cs336/Bench/Command/OutputFlags.h"
 #include "cs336/Bench/Forecast/Forecast.h"
 #include "cs336/Bench/Plan/LinkFlags.h"
@@ -18,6 +17,7 @@
 #include "cs336/Bench/Plan/TimelineFlags.h"
 #include "cs336/Bench/Published/PublishedFlag.h"
 #include "cs336/Driver/Flags/CompileFlags.h"
+#include "cs336/Driver/Flags/MemoryLimitFlag.h"
 #include "cs336/Driver/Flags/ModelFlags.h"
 
 #include "absl/status/statusor.h"

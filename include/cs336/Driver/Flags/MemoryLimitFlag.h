@@ -5,15 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef CS336_BENCH_COMMAND_MEMORYLIMITFLAG_H
-#define CS336_BENCH_COMMAND_MEMORYLIMITFLAG_H
+#ifndef CS336_DRIVER_FLAGS_MEMORYLIMITFLAG_H
+#define CS336_DRIVER_FLAGS_MEMORYLIMITFLAG_H
 
 #include "cs336/Support/ByteSize.h"
 #include "llvm/Support/CommandLine.h"
 
 #include "absl/status/status.h"
 
-namespace cs336::bench {
+namespace cs336 {
 
 /// `--memory-limit`.
 class MemoryLimitFlag : public llvm::cl::opt<std::string> {
@@ -28,6 +28,6 @@ public:
   int64_t getBytes() const { return parseBytes(getValue()).value_or(0); }
 };
 
-} // namespace cs336::bench
+} // namespace cs336
 
-#endif // CS336_BENCH_COMMAND_MEMORYLIMITFLAG_H
+#endif // CS336_DRIVER_FLAGS_MEMORYLIMITFLAG_H

@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "cs336/Bench/Command/MemoryLimitFlag.h"
+#include "cs336/Driver/Flags/MemoryLimitFlag.h"
 
 #include "absl/strings/str_cat.h"
 
-using namespace cs336::bench;
+using namespace cs336;
 
 absl::Status MemoryLimitFlag::check() const {
   if (getNumOccurrences() == 0 || parseBytes(getValue()))
