@@ -34,40 +34,58 @@ namespace cl = llvm::cl;
 
 static constexpr llvm::StringLiteral kOverview = R"(Measures Transformer training
 
-Flags that describe the model take lists with commas; every combination is measured. The default --mode of
-`model` is forward, and that of other commands is train. Ctrl-C or `timeout` ends a sweep with the report of what
-it has measured; a second Ctrl-C ends it at once. Cells that do not fit into memory are marked OOM, which is not an error.
-Exit codes: 0, 1 for errors, 2 if cells of --peer are missing, 128 plus the number of a signal that ended it.
-Forward, forward and backward, and the whole step of one size:
-  cs336-bench model --size small --mode forward,forward_backward,train --steps 5
-Any hyper-parameters, in the flags of published scripts:
-  cs336-bench model --n_layers 4 --d_model 512 --n_heads 16 --d_ff 1344 --warmup_steps 5 --n_steps 10 --backward
-Float32 beside bfloat16:
-  cs336-bench model --size small --mode forward,train --dtype fp32,bf16
-A sweep over sizes and contexts, and the effect of warming up, as Markdown:
-  cs336-bench model --size small,medium --context-length 128,256 --warmup 0,1,2,5 --format markdown
-Memory, kernels, FLOPs and bytes before anything runs, for a device that need not be there:
-  cs336-bench plan --size xl --context-length 512 --device cuda --dtype bf16 --memory-limit 40GiB
-When communication binds a step on 8 to 1024 GPUs, by arithmetic:
-  cs336-bench scaling --size 2.7B --context-length 1024 --global-batch 1024
-A kernel of a program: its operations, text, registers and occupancy, and what bounds its time:
-  cs336-bench explain attention --size small --device cuda --dtype bf16
-Attention alone, forward and backward, pass by pass beside PyTorch:
-  cs336-bench attention --length 256,1024,4096 --head-dim 16,64 --fusion none,flash --peer torch:naive,compiled
-The bandwidth of all-reduces between processes and between threads of this host:
-  cs336-bench allreduce --backend tcp,threads --ranks 2,4 --size 1MB,10MB
-Training steps on two ranks by the mode of exchange, and the share of communication that no computation hides:
-  cs336-bench ddp --size tiny --distribute none,flat,overlap,bucket --ranks 2
-What published write-ups measured, under the names of their problems:
-  cs336-bench study --list
-  cs336-bench study benchmarking_script --help
-  cs336-bench study mixed_precision_accumulation
-Which times differ between two runs by more than noise:
-  cs336-bench compare before.json after.json --tolerance 2
-What this machine has, and what is missing for what:
-  cs336-bench doctor
-All flags: cs336-bench model --help
+Flags that describe the model take lists with commas, except in `explain`; every combination is measured. The default
+--mode of `model` is forward, and that of other commands is train. Ctrl-C or `timeout` ends a sweep with the report of
+what it has measured; a second Ctrl-C ends it at once. Cells that do not fit into memory are marked OOM, which is not an
+error. Exit codes: 0, 1 for errors, 2 if cells of --peer are missing, 128 plus the number of a signal that ended it.
 )";
+
+namespace {
+struct Example {
+  llvm::StringLiteral description;
+  llvm::StringLiteral line;
+};
+} // namespace
+
+static constexpr Example kExamples[] = {
+    {"Forward, forward and backward, and the whole step of one size:",
+     "cs336-bench model --size small --mode forward,forward_backward,train --steps 5"},
+    {"Any hyper-parameters, in the flags of published scripts:",
+     "cs336-bench model --n_layers 4 --d_model 512 --n_heads 16 --d_ff 1344 --warmup_steps 5 --n_steps 10 --backward"},
+    {"Float32 beside bfloat16:", "cs336-bench model --size small --mode forward,train --dtype fp32,bf16"},
+    {"A sweep over sizes and contexts, and the effect of warming up, as Markdown:",
+     "cs336-bench model --size small,medium --context-length 128,256 --warmup 0,1,2,5 --format markdown"},
+    {"Memory, kernels, FLOPs and bytes before anything runs; the device does not have to be present:",
+     "cs336-bench plan --size xl --context-length 512 --device cuda --dtype bf16 --memory-limit 40GiB"},
+    {"When communication limits a step on 8 to 1024 GPUs, by arithmetic:",
+     "cs336-bench scaling --size 2.7B --context-length 1024 --global-batch 1024"},
+    {"A kernel of a program: its operations, text, registers and occupancy, and what limits its speed:",
+     "cs336-bench explain attention --size small --device cuda --dtype bf16"},
+    {"Attention alone, forward and backward, pass by pass beside PyTorch:",
+     "cs336-bench attention --length 256,1024,4096 --head-dim 16,64 --fusion none,flash --peer torch:naive,compiled"},
+    {"The bandwidth of all-reduces between processes and between threads of this host:",
+     "cs336-bench allreduce --backend tcp,threads --ranks 2,4 --size 1MB,10MB"},
+    {"Training steps on two ranks by the mode of exchange, and the share of communication that no computation hides:",
+     "cs336-bench ddp --size tiny --distribute none,flat,overlap,bucket --ranks 2"},
+    {"The studies of the assignment, and of published write-ups about it:", "cs336-bench study --list"},
+    {"The flags of a study:", "cs336-bench study benchmarking_script --help"},
+    {"The measurements of a study:", "cs336-bench study mixed_precision_accumulation"},
+    {"The times that differ between two runs by more than noise:",
+     "cs336-bench compare before.json after.json --tolerance 2"},
+    {"This machine's hardware and libraries, and the features that lack one:", "cs336-bench doctor"},
+};
+
+/// Returns the overview for `--help`, with the examples of a command, or with those of all commands if the name is
+/// empty.
+static std::string getOverview(llvm::StringRef command) {
+  std::string text = kOverview.str();
+  std::string start = ("cs336-bench " + command).str();
+  for (const Example &example : kExamples)
+    if (example.line.starts_with(start))
+      text += ("\n" + example.description + "\n  " + example.line).str();
+  text += '\n';
+  return text;
+}
 
 /// Returns the command line quoted for a shell, with this program's name instead of its path.
 static std::string quote(llvm::ArrayRef<const char *> arguments) {
@@ -115,7 +133,8 @@ static int measure(int argc, char **argv) {
     llvm::WithColor::error(llvm::errs(), "cs336-bench") << std::string(status.message()) << "\n";
     return 1;
   }
-  cl::ParseCommandLineOptions(argc, argv, kOverview);
+  llvm::StringRef first = argc > 1 ? argv[1] : "";
+  cl::ParseCommandLineOptions(argc, argv, getOverview(first.starts_with("-") ? "" : first));
   cs336::registerPasses();
   absl::Status status = absl::InvalidArgumentError(
       "no command is given: see cs336-bench model --help; cs336-bench --help lists all commands");

@@ -17,6 +17,7 @@
 #include "cs336/Driver/Tool/ToolMain.h"
 #include "cs336/runtime/Cores.h"
 #include "cs336/runtime/TcpGroup.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/WithColor.h"
 
 #include "absl/strings/str_cat.h"
@@ -39,9 +40,11 @@ Held-out loss of trained parameters, with tensors from files (.npy, .npz, .safet
   cs336-run tiny.mlir --entry loss --params model.safetensors --inputs batch.npz --outputs loss.npz
 Two processes that train on a batch each and average their gradients:
   cs336-run tiny.mlir --random-inputs --nproc 2 --distribute bucket
-Where a NaN comes from, where the time goes, and what the attention of layer 0 computes:
+The source of a NaN:
   cs336-run tiny.mlir --random-inputs --check-nan
+The time of each command:
   cs336-run tiny.mlir --random-inputs --steps 5 --profile
+The values of the attention of layer 0:
   cs336-run tiny.mlir --random-inputs --dump-values 'layers.0.attn.*'
 )";
 
@@ -130,6 +133,22 @@ static absl::Status runRank(const RunFlags &flags, std::shared_ptr<const Executa
   return status;
 }
 
+/// Prints what else a user may want of this run.
+static void printHint(const RunFlags &flags, format::Mode mode) {
+  bool isTraining = mode == format::Mode::train;
+  llvm::SmallVector<llvm::StringRef> hints;
+  if (isTraining && flags.steps == 1)
+    hints.push_back("--steps 10 shows the loss fall");
+  if (isTraining && flags.saveParams.empty() && flags.saveState.empty())
+    hints.push_back("--save-params FILE.safetensors saves the trained parameters");
+  if (!isTraining && flags.dumpValues.empty())
+    hints.push_back("--dump-values '*' shows every value");
+  if (!isTraining && flags.outputs.empty())
+    hints.push_back("--outputs FILE.npz keeps the results");
+  if (!hints.empty())
+    llvm::errs() << "next: " << llvm::join(hints, "; ") << "\n";
+}
+
 static absl::Status run(RunFlags &flags, llvm::ArrayRef<char *> arguments) {
   if (absl::Status status = flags.readPlace(); !status.ok())
     return status;
@@ -164,10 +183,8 @@ static absl::Status run(RunFlags &flags, llvm::ArrayRef<char *> arguments) {
       areThreads ? runRanks(flags, *executable, entry) : runRank(flags, *executable, entry, std::move(communicator));
   if (!status.ok() || !isFirst)
     return status;
-  llvm::errs() << "next: "
-               << (entry.mode == format::Mode::train
-                       ? "--steps 10 shows the loss fall; --save-params FILE.safetensors saves the trained parameters\n"
-                       : "--dump-values '*' shows every value; --outputs FILE.npz keeps the results\n");
+  llvm::outs().flush();
+  printHint(flags, entry.mode);
   return absl::OkStatus();
 }
 

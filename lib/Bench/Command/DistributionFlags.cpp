@@ -23,8 +23,9 @@ static cl::ValuesClass getValues() {
       clEnumValN(Distribution::Flat, "flat", "one collective of all gradients, after the backward pass"),
       clEnumValN(Distribution::Overlap, "overlap", "one collective per gradient, as soon as it is ready"),
       clEnumValN(Distribution::Bucket, "bucket", "one collective per bucket, as soon as it is complete"),
-      clEnumValN(Distribution::Zero1, "zero1", "as bucket; each rank has a part of the optimizer's state"),
-      clEnumValN(Distribution::FSDP, "fsdp", "as zero1; each rank has a part of the parameters"));
+      clEnumValN(Distribution::Zero1, "zero1",
+                 "as bucket; ranks store parts of parameters and state, and gather parameters once per step"),
+      clEnumValN(Distribution::FSDP, "fsdp", "as zero1, and the backward pass gathers parameters again"));
 }
 
 DistributionFlags::DistributionFlags(std::vector<Distribution> defaults, llvm::StringRef description,
@@ -33,7 +34,7 @@ DistributionFlags::DistributionFlags(std::vector<Distribution> defaults, llvm::S
                                            cl::cat(category), cl::sub(subcommand)),
       bucketMiBs("bucket-mib",
                  cl::desc("Sizes in MiB at which a bucket is complete, side by side; auto: chosen by predicted times "
-                          "(default: a twentieth of all, 25 to 256)"),
+                          "(default: 1/20 of all gradients, at least 25 and at most 256)"),
                  cl::value_desc("number|auto,..."), cl::CommaSeparated, cl::cat(category), cl::sub(subcommand)) {}
 
 std::vector<Distribution> DistributionFlags::getModes() const {

@@ -141,6 +141,8 @@ std::vector<ColumnHead> AccumulateCommand::getColumns() const {
 absl::Status AccumulateCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = compile.check(device); !status.ok())
     return status;
+  if (absl::Status status = compile.refuseCheckpoint("a sum has no layers"); !status.ok())
+    return status;
   constexpr int64_t kMost = 100000;
   if (count < 1 || count > kMost)
     return absl::InvalidArgumentError(

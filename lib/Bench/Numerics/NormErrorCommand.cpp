@@ -160,6 +160,8 @@ std::vector<ColumnHead> NormErrorCommand::getColumns() const {
 absl::Status NormErrorCommand::run(llvm::StringRef commandLine) {
   if (absl::Status status = compile.check(device); !status.ok())
     return status;
+  if (absl::Status status = compile.refuseCheckpoint("a norm has no layers"); !status.ok())
+    return status;
   for (const cl::opt<int64_t> *size : {&rows, &width})
     if (*size < 1 || *size > (1 << 20))
       return absl::InvalidArgumentError(

@@ -307,8 +307,9 @@ absl::Status PlanCommand::run(llvm::StringRef commandLine) {
     return describeEarlyEnd(status, rows.size(), numPlans, "cells are left out");
   if (llvm::none_of(rows, [](const PlanRow &row) { return row.fits(); }))
     return absl::OkStatus();
-  bool isLimited = memoryLimit.getNumOccurrences() > 0;
-  llvm::errs() << (isLimited ? "next: cs336-bench model runs it\n"
-                             : "next: --memory-limit 40GiB checks whether it fits; cs336-bench model runs it\n");
+  llvm::errs() << "next: ";
+  if (memoryLimit.getNumOccurrences() == 0)
+    llvm::errs() << "--memory-limit 40GiB checks whether it fits; ";
+  llvm::errs() << (ranks > 1 ? "cs336-bench ddp" : "cs336-bench model --mode train") << " measures such a step\n";
   return absl::OkStatus();
 }

@@ -30,10 +30,11 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
                                      cl::cat(category), cl::sub(subcommand)),
       fusions("fusion", cl::desc("Operations that may share kernels (default all)"), getFusionValues(),
               cl::cat(category), cl::sub(subcommand)),
-      checkpoints("checkpoint",
-                  cl::desc("Number of consecutive layers per kept input; the backward pass computes the rest again "
-                           "(default 0: keep all)"),
-                  cl::value_desc("layers"), cl::cat(category), cl::sub(subcommand)),
+      checkpoints(
+          "checkpoint",
+          cl::desc("Recompute activations in the backward pass: keep only the input of every so many consecutive "
+                   "layers (default 0: keep all activations)"),
+          cl::value_desc("layers"), cl::cat(category), cl::sub(subcommand)),
       memoryBudgets(
           "memory-budget",
           cl::desc("Maximum memory of variables, inputs and the arena, e.g. 30GiB, or auto: that of the device. The "
@@ -62,8 +63,8 @@ CompileFlags::CompileFlags(cl::OptionCategory &category, cl::SubCommand &subcomm
       timing("timing", cl::desc("Print how long each phase of compilation took"), cl::cat(category),
              cl::sub(subcommand)),
       remarks("remarks-filter",
-              cl::desc("Print the remarks of the passes whose names match, what they did and why not: "
-                       "'cs336-fuse-.*'. cs336-opt has the same flag"),
+              cl::desc("Print the remarks of the passes whose names match, such as 'cs336-fuse-.*': what they changed, "
+                       "and why they left something as it was. cs336-opt has the same flag"),
               cl::value_desc("regex"), cl::cat(category), cl::sub(subcommand)),
       passStatistics("pass-statistics", cl::desc("Print the statistics of each pass"), cl::cat(category),
                      cl::sub(subcommand)) {

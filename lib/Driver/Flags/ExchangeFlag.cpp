@@ -16,7 +16,10 @@ namespace cl = llvm::cl;
 ExchangeFlag::ExchangeFlag(cl::OptionCategory &category, cl::SubCommand &subcommand)
     : opt("exchange", cl::desc("How ranks on GPUs exchange data (default auto)"), cl::init(GpuExchange::kAuto),
           cl::values(
-              clEnumValN(GpuExchange::kAuto, "auto", "peers if all GPUs can, but nccl where it is faster; else nccl"),
+              clEnumValN(
+                  GpuExchange::kAuto, "auto",
+                  "peers if all GPUs can access each other's memory, apart from collectives that NCCL does faster; "
+                  "otherwise nccl"),
               clEnumValN(GpuExchange::kNccl, "nccl", "NCCL"),
               clEnumValN(GpuExchange::kPeers, "peers",
                          "GPUs read and write each other's memory; NCCL does what they cannot")),

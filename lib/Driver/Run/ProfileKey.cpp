@@ -107,7 +107,7 @@ static constexpr KeyName kKeys[] = {
     {ProfileKey::Operation, "operation", "An operation of the model: layers.*.attn.q_proj"},
     {ProfileKey::Range, "range", "A part of a Transformer's step, such as norm, scores or optimizer"},
     {ProfileKey::RangeKernel, "range-kernel",
-     "A kernel within such a part; in the tools, with the columns of nsys' table of NVTX ranges"},
+     "A kernel within a range; in the tools, with the columns of nsys' nvtx_kern_sum"},
     {ProfileKey::Layer, "layer", "A layer, or an operation outside of layers"},
     {ProfileKey::Phase, "phase", "forward, backward, communication, optimizer"},
 };

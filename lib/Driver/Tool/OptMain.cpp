@@ -81,9 +81,11 @@ static std::string getRemarksFile(const MlirOptMainConfig &config) {
 
 /// Hides the flags of mlir-opt in --help, except for the most common ones.
 static void showUsualFlags(llvm::cl::OptionCategory &category) {
-  for (StringRef name : {"split-input-file", "verify-diagnostics", "pass-pipeline", "show-dialects", "list-passes",
-                         "mlir-print-ir-after-all", "mlir-print-ir-after-change", "mlir-timing", "remark-format",
-                         "remarks-filter", "load-pass-plugin", "mlir-pass-pipeline-crash-reproducer"})
+  for (StringRef name :
+       {"split-input-file", "verify-diagnostics", "pass-pipeline", "show-dialects", "list-passes",
+        "mlir-print-ir-after-all", "mlir-print-ir-after-change", "mlir-print-ir-after", "mlir-print-ir-before",
+        "mlir-print-debuginfo", "mlir-use-nameloc-as-prefix", "mlir-elide-elementsattrs-if-larger", "mlir-timing",
+        "remark-format", "remarks-filter", "load-pass-plugin", "mlir-pass-pipeline-crash-reproducer"})
     if (llvm::cl::Option *option = llvm::cl::getRegisteredOptions().lookup(name))
       option->Categories.assign(1, &category);
   cs336::hideOtherFlags({&category});
@@ -122,8 +124,8 @@ LogicalResult cs336::optMain(int argc, char **argv, llvm::function_ref<void(Dial
     registerMore(registry);
   registerAllPasses();
   llvm::cl::opt<bool> passStatistics("pass-statistics",
-                                     llvm::cl::desc("Print what each pass of cs336 counted; --mlir-pass-statistics "
-                                                    "prints nothing with packages of MLIR, which are built without"));
+                                     llvm::cl::desc("Print what each pass of cs336 counted. Replaces "
+                                                    "--mlir-pass-statistics, which prints nothing with Debian's MLIR"));
   registerCLIOptions("", registry);
   llvm::cl::OptionCategory category("cs336-opt", "Every flag of mlir-opt works too: --help-hidden lists all.");
   passStatistics.addCategory(category);
