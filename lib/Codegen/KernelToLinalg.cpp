@@ -7,7 +7,9 @@
 
 #include "cs336/Codegen/KernelToLinalg.h"
 
+#include "ExactIntegers.h"
 #include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
+#include "cs336/Dialect/CS336/IR/IntegerRanges.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -171,9 +173,19 @@ static LogicalResult fuseProducers(func::FuncOp func) {
   return applyPatternsGreedily(func, operandMerging, config);
 }
 
+/// Returns the range of a loop's index, which is below the loop's size.
+static std::optional<ConstantIntRanges> getRangeOfIndex(linalg::GenericOp generic, Value value) {
+  auto index = value.getDefiningOp<linalg::IndexOp>();
+  if (!index)
+    return std::nullopt;
+  return getRangeBelow(value.getType(), generic.getStaticLoopRanges()[index.getDim()]);
+}
+
 FailureOr<func::FuncOp> cs336::lowerKernelToLinalg(exec::KernelOp kernel, OpBuilder &builder) {
   FailureOr<func::FuncOp> func = KernelLowering(kernel, builder).run();
   if (failed(func) || failed(fuseProducers(*func)))
     return failure();
+  for (auto generic : func->getOps<linalg::GenericOp>())
+    markExactIntegers(*generic.getBody(), [&](Value value) { return getRangeOfIndex(generic, value); });
   return func;
 }

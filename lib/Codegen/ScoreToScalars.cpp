@@ -7,6 +7,8 @@
 
 #include "cs336/Codegen/ScoreToScalars.h"
 
+#include "ExactIntegers.h"
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/ScoreFunction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -14,6 +16,9 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <array>
 
 using namespace mlir;
 using namespace cs336;
@@ -24,6 +29,15 @@ static LogicalResult simplify(func::FuncOp scalars) {
   DominanceInfo dominance(scalars);
   eliminateCommonSubExpressions(rewriter, dominance, scalars);
   return applyPatternsGreedily(scalars, RewritePatternSet(scalars.getContext()));
+}
+
+/// Returns the numbers of batches, heads, queries and keys of an attention or its gradient.
+static std::array<int64_t, 4> getBounds(Operation *attention) {
+  return llvm::TypeSwitch<Operation *, std::array<int64_t, 4>>(attention).Case<AttentionOp, AttentionBackwardOp>(
+      [](auto op) -> std::array<int64_t, 4> {
+        auto sizes = op.getSizes();
+        return {sizes.batch, sizes.heads, sizes.queries, sizes.keys};
+      });
 }
 
 FailureOr<func::FuncOp> cs336::lowerScoreToScalars(Block &function, unsigned numResults, OpBuilder &builder,
@@ -52,6 +66,12 @@ FailureOr<func::FuncOp> cs336::lowerScoreToScalars(Block &function, unsigned num
   // Folds operations whose results follow from the known comparisons.
   if (failed(simplify(scalars)))
     return failure();
+  std::array<int64_t, 4> bounds = getBounds(function.getParentOp());
+  markExactIntegers(scalars.getBody().front(), [&](Value value) -> std::optional<ConstantIntRanges> {
+    auto argument = dyn_cast<BlockArgument>(value);
+    IntegerValueRange range = argument ? getScoreArgumentRange(argument, bounds) : IntegerValueRange();
+    return range.isUninitialized() ? std::nullopt : std::optional(range.getValue());
+  });
   return scalars;
 }
 

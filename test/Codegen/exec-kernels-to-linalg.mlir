@@ -128,3 +128,23 @@ exec.kernel @scatter(%ids: tensor<3xi64>, %g: tensor<3x4xf32>) : (memref<3xi64>,
   %t = cs336.embedding_grad %ids, %g : tensor<3xi64>, tensor<3x4xf32> -> tensor<7x4xf32>
   exec.yield %t : tensor<7x4xf32>
 }
+
+// -----
+
+// Integer arithmetic is exact where the sizes of loops show it.
+
+// CHECK-LABEL: func.func @exact_integers(
+// CHECK:         %[[D:.*]] = arith.subi %{{.*}}, %{{.*}} overflow<nsw> : i32
+// CHECK:         %[[S:.*]] = arith.muli %[[D]], %[[D]] overflow<nsw> : i32
+// CHECK:         arith.muli %[[S]], %[[S]] : i32
+// CHECK:         arith.addi %{{.*}}, %{{.*}} : i32
+exec.kernel @exact_integers(%x: tensor<9x40000xi32>)
+    : (memref<9x40000xi32>) -> (memref<9x40000xi32>, memref<9x40000xi32>) {
+  %i = cs336.iota axis = 0 : tensor<9x40000xi32>
+  %j = cs336.iota axis = 1 : tensor<9x40000xi32>
+  %distance = cs336.sub %i, %j : tensor<9x40000xi32>
+  %square = cs336.mul %distance, %distance : tensor<9x40000xi32>
+  %fourth = cs336.mul %square, %square : tensor<9x40000xi32>
+  %sum = cs336.add %x, %i : tensor<9x40000xi32>
+  exec.yield %fourth, %sum : tensor<9x40000xi32>, tensor<9x40000xi32>
+}

@@ -45,6 +45,12 @@ exec.kernel @causal_mask(%scores: tensor<5x32x32xf32>) : (memref<5x32x32xf32>) -
   %masked = cs336.select %visible, %scores, %hidden : tensor<5x32x32xf32>
   exec.yield %masked : tensor<5x32x32xf32>
 }
+exec.kernel @wraps(%x: tensor<64xi32>) : (memref<64xi32>) -> memref<64xi1> {
+  %most = cs336.constant dense<2147483647> : tensor<64xi32>
+  %sum = cs336.add %x, %most : tensor<64xi32>
+  %more = cs336.compare gt %sum, %x : tensor<64xi32>
+  exec.yield %more : tensor<64xi1>
+}
 exec.kernel @part_of_row(%x: tensor<7x192xf32>) : (memref<7x192xf32, strided<[256, 1]>>) -> memref<7x64xf32> {
   %part = cs336.slice %x offsets = [0, 64] : tensor<7x192xf32> -> tensor<7x64xf32>
   %y = cs336.neg %part : tensor<7x64xf32>
@@ -248,6 +254,12 @@ def test_causal_mask(kernels: dict[str, HostKernel], rng: np.random.Generator) -
     scores = normal(rng, 5, 32, 32)
     (masked,) = run(kernels["causal_mask"], [scores], [(scores.shape, np.float32)])
     np.testing.assert_array_equal(masked, np.where(np.tri(32, dtype=bool), scores, -np.inf))
+
+
+def test_integers_wrap_around(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    x = rng.integers(-(2**31), 2**31, 64).astype(np.int32)
+    (more,) = run(kernels["wraps"], [x], [(x.shape, np.bool_)])
+    np.testing.assert_array_equal(more, x <= 0)
 
 
 def test_part_of_a_wider_row(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:

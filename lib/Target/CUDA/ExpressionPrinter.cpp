@@ -32,7 +32,8 @@ struct Spelling {
   llvm::StringLiteral noun = "";
   /// Returns whether the result needs no rounding when the operands are representable in a narrow float type.
   bool exact = false;
-  /// Returns whether the operands are read as unsigned numbers.
+  /// Returns whether the operands are read as unsigned numbers: also where the result may wrap around, because the
+  /// overflow of signed numbers is undefined.
   bool isUnsigned = false;
 };
 
@@ -53,15 +54,15 @@ static const Spelling *findSpelling(Operation *op) {
       {"arith.shrui", Infix, ">>", Precedence::Shift, "shifted", false, true},
       {"arith.maxui", Function, "maximum", Precedence::Primary, "largest", false, true},
       {"arith.minui", Function, "minimum", Precedence::Primary, "smallest", false, true},
-      {"arith.addi", Infix, "+", Precedence::Additive, "sum"},
-      {"arith.subi", Infix, "-", Precedence::Additive, "difference"},
-      {"arith.muli", Infix, "*", Precedence::Multiplicative, "product"},
+      {"arith.addi", Infix, "+", Precedence::Additive, "sum", false, true},
+      {"arith.subi", Infix, "-", Precedence::Additive, "difference", false, true},
+      {"arith.muli", Infix, "*", Precedence::Multiplicative, "product", false, true},
       {"arith.divsi", Infix, "/", Precedence::Multiplicative, "quotient"},
       {"arith.remsi", Infix, "%", Precedence::Multiplicative, "remainder"},
       {"arith.andi", Infix, "&", Precedence::Bitwise, "both"},
       {"arith.ori", Infix, "|", Precedence::Bitwise, "either"},
       {"arith.xori", Infix, "^", Precedence::Bitwise, "unequal"},
-      {"arith.shli", Infix, "<<", Precedence::Shift, "shifted"},
+      {"arith.shli", Infix, "<<", Precedence::Shift, "shifted", false, true},
       {"arith.shrsi", Infix, ">>", Precedence::Shift, "shifted"},
       {"arith.maximumf", Function, "maximum", Precedence::Primary, "largest", true},
       {"arith.minimumf", Function, "minimum", Precedence::Primary, "smallest", true},
@@ -356,6 +357,13 @@ bool ExpressionPrinter::usesScalarFunctions(Operation *op) {
 /// Returns arithmetic on one-bit integers as logic.
 static StringRef getLogicalOperator(StringRef op) { return op == "&" || op == "*" ? "&&" : op == "|" ? "||" : "!="; }
 
+/// Returns whether the operation is an integer sum, difference, product or shift whose exact result fits into its type.
+/// Positions do: tensors have at most 2^48 bytes.
+static bool isExact(Operation *op) {
+  auto arithmetic = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op);
+  return arithmetic && (arithmetic.hasNoSignedWrap() || op->getResult(0).getType().isIndex());
+}
+
 static Expression printSpelled(const Spelling &spelling, Type type, ArrayRef<Expression> operands) {
   if (spelling.isUnsigned && !type.isInteger(1)) {
     SmallVector<Expression, 2> numbers;
@@ -406,7 +414,8 @@ Expression ExpressionPrinter::print(Operation *op, ArrayRef<Expression> operands
       .Case([&](arith::CmpIOp compare) { return printComparison(compare, operands[0], operands[1]); })
       .Case([&](arith::SelectOp) { return printChoice(operands[0], operands[1], operands[2]); })
       .Default([&](Operation *op) {
-        const Spelling &spelling = *findSpelling(op);
+        Spelling spelling = *findSpelling(op);
+        spelling.isUnsigned &= !isExact(op);
         Expression value = printSpelled(spelling, type, operands);
         return spelling.exact ? value : roundTo(type, value);
       });

@@ -199,9 +199,32 @@ exec.kernel @concat(%a: tensor<8x1xbf16>, %b: tensor<8x2xbf16>) : (memref<8x1xbf
 // CHECK-NEXT: if (i0 >= 1)
 // CHECK-NEXT: return;
 // CHECK-NEXT: const long long x0 = in0[0];
-// CHECK-NEXT: out0[0] = x0 + 1LL;
+// CHECK-NEXT: out0[0] = static_cast<long long>(static_cast<unsigned long long>(x0) + static_cast<unsigned long long>(1LL));
 exec.kernel @next_step(%step: tensor<i64>) : (memref<i64>) -> memref<i64> {
   %one = cs336.constant dense<1> : tensor<i64>
   %next = cs336.add %step, %one : tensor<i64>
   exec.yield %next : tensor<i64>
+}
+
+// Integers wrap around, and the overflow of signed numbers is undefined in C++: sums that may overflow are unsigned. The
+// ranges of positions show that theirs do not.
+// CHECK: wraps(const int *in0, bool *out0) {
+// CHECK: const int sum0 = static_cast<int>(static_cast<unsigned>(x0[lane]) + static_cast<unsigned>(2147483647));
+// CHECK-NEXT: y0[lane] = sum0 > x0[lane];
+exec.kernel @wraps(%x: tensor<64xi32>) : (memref<64xi32>) -> memref<64xi1> {
+  %most = cs336.constant dense<2147483647> : tensor<64xi32>
+  %sum = cs336.add %x, %most : tensor<64xi32>
+  %more = cs336.compare gt %sum, %x : tensor<64xi32>
+  exec.yield %more : tensor<64xi1>
+}
+
+// CHECK: squares_of_distances(
+// CHECK: const int difference0 = static_cast<int>(i0) - static_cast<int>(i1 + lane);
+// CHECK-NEXT: y0[lane] = difference0 * difference0;
+exec.kernel @squares_of_distances(%x: tensor<8x64xf32>) : (memref<8x64xf32>) -> memref<8x64xi32> {
+  %i = cs336.iota axis = 0 : tensor<8x64xi32>
+  %j = cs336.iota axis = 1 : tensor<8x64xi32>
+  %distance = cs336.sub %i, %j : tensor<8x64xi32>
+  %square = cs336.mul %distance, %distance : tensor<8x64xi32>
+  exec.yield %square : tensor<8x64xi32>
 }

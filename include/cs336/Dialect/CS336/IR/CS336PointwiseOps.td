@@ -58,7 +58,8 @@ class CS336_BinaryOp<string mnemonic, Type type, list<Trait> traits = []>
 def CS336_NegOp : CS336_UnaryOp<"neg", CS336_NumberTensor> {
   let summary = "−x";
   let description = [{
-    Negates every element of a tensor of floats or integers. The result has the operand's type.
+    Negates every element of a tensor of floats or integers. The result has the operand's type. Integers wrap around:
+    the least one stays as it is.
 
     ```mlir
     %y = cs336.neg %x : tensor<4x8xf32>
@@ -107,7 +108,8 @@ class CS336_Arithmetic<string mnemonic, string formula, list<Trait> traits = [],
   let summary = formula;
   let description = [{
     Combines the elements at the same index of two tensors. Both operands and the result have the same type: the
-    operation does not broadcast. bf16 and f16 are computed in float32 and rounded once.
+    operation does not broadcast. bf16 and f16 are computed in float32 and rounded once. Integers wrap around (two's
+    complement).
 
     `%z = cs336.}] # mnemonic # [{ %x, %y : tensor<4x8xf32>`
   }];
