@@ -33,6 +33,13 @@ constexpr int kMaxMeshStrangers = 256;
 
 std::string NameRank(size_t rank) { return absl::StrCat("rank ", rank); }
 
+/// Sends the last, short segment of a message at once. Otherwise it waits until the peer has acknowledged those before
+/// it, and a peer that has nothing to send does so only after about 40 ms.
+void SendAtOnce(tcp::socket &socket) {
+  asio::error_code ignored;
+  socket.set_option(tcp::no_delay(true), ignored);
+}
+
 } // namespace
 
 /// A connection whose two ranks show each other their secret.
@@ -96,6 +103,7 @@ void Mesh::Admit(std::shared_ptr<Handshake> handshake, absl::Span<const PeerAddr
   if (!is_expected || !AreEqualSecrets(handshake->text(), peers[peer].secret))
     return;
   sockets_[peer].emplace(std::move(handshake->socket));
+  SendAtOnce(*sockets_[peer]);
   asio::async_write(*sockets_[peer], asio::buffer(handshake->secret),
                     [this, handshake, peer](asio::error_code error, size_t) { Finish(peer, error); });
 }
@@ -118,6 +126,7 @@ void Mesh::ConnectTo(int peer, const PeerAddress &address) {
   sockets_[peer]->async_connect(*endpoint, [=, this](asio::error_code error) {
     if (error)
       return Finish(peer, error);
+    SendAtOnce(*sockets_[peer]);
     asio::async_write(*sockets_[peer], handshake->all(), [=, this](asio::error_code error, size_t) {
       if (error)
         return Finish(peer, error);
