@@ -18,6 +18,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <random>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -93,6 +94,24 @@ private:
   rlimit previous_;
   std::vector<int> files_;
 };
+
+/// Nagle's algorithm would delay the end of a message by tens of milliseconds.
+TEST(TcpGroupTest, ConnectionsSendShortMessagesAtOnce) {
+  testing::TestGroup group = testing::CreateTcpGroup(3);
+  int connections = 0;
+  for (int file = 0; file != 1024; ++file) {
+    sockaddr_in peer = {};
+    socklen_t size = sizeof(peer);
+    if (getpeername(file, reinterpret_cast<sockaddr *>(&peer), &size) != 0 || peer.sin_family != AF_INET)
+      continue;
+    int no_delay = 0;
+    size = sizeof(no_delay);
+    ASSERT_EQ(getsockopt(file, IPPROTO_TCP, TCP_NODELAY, &no_delay, &size), 0);
+    EXPECT_NE(no_delay, 0);
+    ++connections;
+  }
+  EXPECT_GE(connections, 6) << "two ends of each of the three pairs";
+}
 
 TEST(TcpGroupTest, ARankThatNeverArrivesIsNamed) {
   std::string token = CreateToken();
