@@ -111,12 +111,25 @@ const LauncherVariables *FindLauncher(GetVariable get) {
   return found == kLaunchers.end() ? nullptr : found;
 }
 
+/// Returns an error if only one of a rank and the number of ranks is set, and shows that there are others: such a
+/// process would train alone.
+absl::Status CheckNoneIsMissing(const LauncherVariables &names, GetVariable get) {
+  const char *rank = get(names.rank), *size = get(names.size);
+  if (!rank == !size || (rank && absl::string_view(rank) == "0") || (size && absl::string_view(size) == "1"))
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the environment variable ", rank ? names.rank : names.size,
+                                                 " is set, but ", rank ? names.size : names.rank,
+                                                 " is not: set both, or neither for a run without other ranks"));
+}
+
 } // namespace
 
 absl::StatusOr<std::optional<RankEnvironment>> ReadRankEnvironment(GetVariable get) {
   const LauncherVariables *names = FindLauncher(get);
-  if (!names)
+  if (!names) {
+    CS336_RETURN_IF_ERROR(CheckNoneIsMissing(kLaunchers.front(), get));
     return std::nullopt;
+  }
   CS336_ASSIGN_OR_RETURN(RankEnvironment place, ReadPlace(*names, get));
   if (place.size == 1)
     return std::nullopt;

@@ -125,6 +125,10 @@ TEST(RankEnvironmentTest, ReadsWhatALauncherSets) {
 }
 
 TEST(RankEnvironmentTest, RefusesImpossibleValues) {
+  EXPECT_EQ(ReadError({{"RANK", "1"}}),
+            "the environment variable RANK is set, but WORLD_SIZE is not: set both, or neither for a run without other "
+            "ranks");
+  EXPECT_THAT(ReadError({{"WORLD_SIZE", "4"}}), HasSubstr("WORLD_SIZE is set, but RANK is not"));
   EXPECT_EQ(ReadError({{"RANK", "2"}, {"WORLD_SIZE", "2"}}),
             "the environment variable RANK is '2', must be an integer from 0 to 1");
   EXPECT_EQ(ReadError({{"RANK", "0"}, {"WORLD_SIZE", "two"}}),
