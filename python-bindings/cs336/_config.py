@@ -110,7 +110,11 @@ class TransformerConfig:
 
     @classmethod
     def from_json(cls, text: str) -> TransformerConfig:
-        """Read a model from a JSON description, as the command-line tools do."""
+        """Read a model from a JSON description, as the command-line tools do.
+
+        Of a description with more than a model, such as `mode`, `dtype` and `optimizer`, only the model is returned:
+        pass the others to `build`.
+        """
         return cls(**_cs336.transformer(text))
 
     def to_json(self) -> str:

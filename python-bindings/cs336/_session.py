@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from cs336 import _cs336
@@ -265,12 +266,16 @@ class Session:
         Raises
         ------
         ValueError
-            If names are missing or extra, or a shape differs.
+            If names are missing or extra, or a shape differs. All parameters are as before.
         """
         wanted = {name for name, variable in self._variables.items() if variable.kind == "parameter"}
         missing, extra = sorted(wanted - set(values)), sorted(map(str, set(values) - wanted))
         if missing or extra:
             raise ValueError(f"parameters missing: {', '.join(missing) or 'none'}; extra: {', '.join(extra) or 'none'}")
+        for name, value in values.items():
+            shape = tuple(value.shape) if hasattr(value, "shape") else np.shape(value)
+            if shape != (wanted_shape := self._variables[name].shape):
+                raise ValueError(f"parameter '{name}' has shape {wanted_shape}, but the value has {shape}")
         for name, value in values.items():
             self[name] = value
         self.prepare()

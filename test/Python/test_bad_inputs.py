@@ -216,8 +216,11 @@ def test_bad_parameters(session: cs336.Session) -> None:
         session.set_parameters({name: value for name, value in parameters.items() if name != "lm_head.weight"})
     with pytest.raises(ValueError, match=r"extra: bias"):
         session.set_parameters(parameters | {"bias": np.zeros(3)})
+    ones = {name: np.ones_like(value) for name, value in parameters.items()}
     with pytest.raises(ValueError, match=r"ln_final\.weight"):
-        session.set_parameters(parameters | {"ln_final.weight": np.zeros(3, np.float32)})
+        session.set_parameters(ones | {"ln_final.weight": np.zeros(3, np.float32)})
+    for name, value in session.parameters().items():
+        np.testing.assert_array_equal(value, parameters[name])
     with pytest.raises(ValueError, match="no_such"):
         session["no_such"]
     with pytest.raises(ValueError, match="no_such"):
