@@ -61,6 +61,27 @@ static absl::Status compareSeeds(Communicator &ranks, uint64_t seed) {
   return absl::OkStatus();
 }
 
+absl::Status RankRun::checkFormats() const {
+  auto check = [&](llvm::StringRef flag, llvm::StringRef path, size_t tensors) {
+    if (!path.ends_with(".npy") || tensors == 1)
+      return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(flag.str(), " is ", path.str(), ", which can hold one tensor, not ",
+                                                   tensors, ": write a .npz or .safetensors file"));
+  };
+  size_t outputs = 0, parameters = 0, state = 0;
+  for (const auto &port : entry.outputs)
+    outputs += CheckpointNames(port->name, ToTensorType(*port->type), port->views).size();
+  for (const auto &variable : executable->variables()) {
+    size_t names = CheckpointNames(variable->name, ToTensorType(*variable->type), variable->views).size();
+    parameters += variable->kind == format::VariableKind::parameter ? names : 0;
+    state += variable->kind == format::VariableKind::state ? names : 0;
+  }
+  absl::Status status = check("--outputs", flags.outputs, outputs);
+  status.Update(check("--save-params", flags.saveParams, parameters));
+  status.Update(check("--save-state", flags.saveState, parameters + state));
+  return status;
+}
+
 absl::Status RankRun::load() {
   absl::StatusOr<TensorMap> tensors =
       flags.randomInputs ? makeRandomInputs(entry, flags.seed + rank) : readInputs(entry, getInputPaths());
@@ -181,8 +202,8 @@ absl::Status RankRun::runSteps() {
   if (!status.ok())
     return status;
   if (dump && dump->getNumPrinted() == 0)
-    return absl::NotFoundError(absl::StrCat("no value, command or location of '", entry.name, "' matches '",
-                                            flags.dumpValues.getValue(), "'; '*' prints all"));
+    dumpStatus = absl::NotFoundError(absl::StrCat("no value, command or location of '", entry.name, "' matches '",
+                                                  flags.dumpValues.getValue(), "'; '*' prints all"));
   return absl::OkStatus();
 }
 
@@ -299,6 +320,8 @@ absl::Status RankRun::printProfile() {
 }
 
 absl::Status RankRun::save() {
+  // A file that cannot be written takes no other one with it.
+  absl::Status written;
   if (!flags.outputs.empty()) {
     TensorMap outputs;
     for (const auto &port : entry.outputs) {
@@ -312,26 +335,25 @@ absl::Status RankRun::save() {
         outputs.emplace(rows.name, *std::move(copy));
       }
     }
-    if (absl::Status status = WriteTensors(getPathOfRank(flags.outputs, rank), outputs); !status.ok())
-      return status;
+    written = WriteTensors(getPathOfRank(flags.outputs, rank), outputs);
   }
   for (auto [path, set] : {std::pair(&flags.saveParams.getValue(), VariableSet::kParameters),
                            std::pair(&flags.saveState.getValue(), VariableSet::kParametersAndState)}) {
     if (path->empty())
       continue;
-    absl::Status status = writesPath(*path, rank) ? SaveCheckpoint(*session, getPathOfRank(*path, rank), set)
-                                                  : JoinCheckpoint(*session, set);
-    if (!status.ok())
-      return status;
+    written.Update(writesPath(*path, rank) ? SaveCheckpoint(*session, getPathOfRank(*path, rank), set)
+                                           : JoinCheckpoint(*session, set));
   }
-  return absl::OkStatus();
+  return written;
 }
 
 absl::Status RankRun::run() {
   absl::Status status;
+  status = checkFormats();
   for (absl::Status (RankRun::*step)() : {&RankRun::load, &RankRun::runSteps, &RankRun::save})
-    if (status = (this->*step)(); !status.ok())
-      break;
+    if (status.ok())
+      status = (this->*step)();
+  status.Update(dumpStatus);
   if (absl::Status printed = printProfile(); status.ok())
     status = printed;
   return status;

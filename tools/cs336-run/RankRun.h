@@ -40,6 +40,8 @@ public:
   std::optional<RankTrace> takeTrace() { return hasTrace ? std::optional(std::move(trace)) : std::nullopt; }
 
 private:
+  /// Returns an error if a file that can hold one tensor is to get several.
+  absl::Status checkFormats() const;
   absl::Status load();
   /// Creates a session whose variables have the values with which the first step begins.
   absl::StatusOr<std::unique_ptr<runtime::Session>> createSession() const;
@@ -83,6 +85,7 @@ private:
   bench::StepTimes profiledTimes;   // The times of the first profiled steps.
   bench::StepTimes unprofiledTimes; // The times of steps without the profiler.
   absl::Status unprofiledStatus;    // The error that ended these steps.
+  absl::Status dumpStatus;          // An error if --dump-values matches nothing.
 };
 
 } // namespace cs336

@@ -10,10 +10,13 @@
 #include "cs336/Driver/Flags/GivenFlags.h"
 #include "cs336/Driver/Flags/OutputFile.h"
 #include "cs336/runtime/Launcher.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+
+#include <deque>
 
 using namespace cs336;
 using namespace cs336::runtime;
@@ -137,13 +140,58 @@ absl::Status RunFlags::check() const {
         absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
   if (randomInputs && !inputs.empty())
     return absl::InvalidArgumentError("--inputs conflicts with --random-inputs");
-  std::vector<OutputPath> files = {{"--outputs", outputs.getValue()},
-                                   {"--save-params", saveParams.getValue()},
-                                   {"--save-state", saveState.getValue()}};
-  for (const OutputPath &file : files)
-    for (int rank = 0; rank != ranks && !file.path.empty(); ++rank)
-      if (absl::Status status = checkTensorFile(file.flag, getPathOfRank(file.path, rank)); !status.ok())
-        return status;
-  files.push_back(profile.getTracePath());
-  return compile.checkOutputs(files);
+  return checkFiles();
+}
+
+namespace {
+/// The files of all ranks that flags name.
+class FilesOfRanks {
+public:
+  explicit FilesOfRanks(int ranks) : ranks(ranks) {}
+
+  void add(llvm::StringRef flag, llvm::StringRef path) {
+    if (path.empty())
+      return;
+    int count = path.contains(kRankInPath) ? ranks : 1;
+    for (int rank = 0; rank != count; ++rank)
+      files.push_back({flag, paths.emplace_back(getPathOfRank(path, rank))});
+  }
+  const std::vector<OutputPath> &get() const { return files; }
+
+private:
+  int ranks;
+  std::deque<std::string> paths; // Of the files, at constant addresses.
+  std::vector<OutputPath> files;
+};
+} // namespace
+
+absl::Status RunFlags::checkFiles() const {
+  FilesOfRanks tensors(ranks), all(ranks), read(ranks), state(ranks);
+  for (const auto &[flag, path] :
+       {std::pair("--outputs", outputs.getValue()), std::pair("--save-params", saveParams.getValue()),
+        std::pair("--save-state", saveState.getValue())}) {
+    tensors.add(flag, path);
+    all.add(flag, path);
+  }
+  for (const OutputPath &file : tensors.get())
+    if (absl::Status status = checkTensorFile(file.flag, file.path.str()); !status.ok())
+      return status;
+  all.add("--trace", profile.getTracePath().path);
+  if (absl::Status status = compile.checkOutputs(all.get()); !status.ok())
+    return status;
+
+  read.add("the program", program.getValue());
+  for (const std::string &input : inputs) {
+    // A value NAME=FILE is one tensor.
+    llvm::StringRef path = input;
+    read.add("an input", llvm::sys::fs::exists(path) || !path.contains('=') ? path : path.split('=').second);
+  }
+  if (absl::Status status = checkKept(read.get(), all.get()); !status.ok())
+    return status;
+  // Trained parameters may replace those that the run started from.
+  FilesOfRanks others(ranks);
+  state.add("--params", params.getValue());
+  others.add("--outputs", outputs.getValue());
+  others.add("--trace", profile.getTracePath().path);
+  return checkKept(state.get(), others.get());
 }

@@ -126,6 +126,10 @@ struct RunFlags {
 
   /// Returns an error if flags have impossible values, or conflict.
   absl::Status check() const;
+
+private:
+  /// Returns an error if a file cannot be written, or would replace another one of the run.
+  absl::Status checkFiles() const;
 };
 
 /// Returns a path with each `{rank}` replaced by the number of the rank.

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 
 #include <filesystem>
+#include <map>
 
 using namespace cs336;
 namespace fs = llvm::sys::fs;
@@ -35,17 +36,55 @@ static bool isReplaced(llvm::StringRef path) {
   return !path.empty() && path != "-" && (!fs::exists(path) || fs::is_regular_file(path));
 }
 
-static bool nameOneFile(llvm::StringRef a, llvm::StringRef b) {
-  bool isOneFile = false;
-  return (!fs::equivalent(a, b, isOneFile) && isOneFile) || resolve(a) == resolve(b);
-}
+namespace {
+/// Files by path and, for those that exist, by what a link leads to.
+class NamedFiles {
+public:
+  /// Returns the first flag that named the same file, or null.
+  const OutputPath *find(const OutputPath &file) const {
+    if (auto found = byPath.find(resolve(file.path)); found != byPath.end())
+      return found->second;
+    fs::UniqueID id;
+    auto found = fs::getUniqueID(file.path, id) ? byId.end() : byId.find(id);
+    return found == byId.end() ? nullptr : found->second;
+  }
+
+  void add(const OutputPath &file) {
+    byPath.try_emplace(resolve(file.path), &file);
+    if (fs::UniqueID id; !fs::getUniqueID(file.path, id))
+      byId.try_emplace(id, &file);
+  }
+
+private:
+  std::map<std::string, const OutputPath *> byPath;
+  std::map<fs::UniqueID, const OutputPath *> byId;
+};
+} // namespace
 
 absl::Status cs336::checkDistinct(llvm::ArrayRef<OutputPath> outputs) {
-  for (auto *a = outputs.begin(); a != outputs.end(); ++a)
-    for (auto *b = outputs.begin(); b != a; ++b)
-      if (isReplaced(a->path) && isReplaced(b->path) && nameOneFile(a->path, b->path))
-        return absl::InvalidArgumentError(absl::StrCat(b->flag.str(), " and ", a->flag.str(), " name the same file, '",
-                                                       a->path.str(), "', and one would be lost: give each its own"));
+  NamedFiles files;
+  for (const OutputPath &output : outputs) {
+    if (!isReplaced(output.path))
+      continue;
+    if (const OutputPath *other = files.find(output))
+      return absl::InvalidArgumentError(absl::StrCat(other->flag.str(), " and ", output.flag.str(),
+                                                     " name the same file, '", output.path.str(),
+                                                     "', and one would be lost: give each its own"));
+    files.add(output);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status cs336::checkKept(llvm::ArrayRef<OutputPath> inputs, llvm::ArrayRef<OutputPath> outputs) {
+  NamedFiles files;
+  for (const OutputPath &input : inputs)
+    if (isReplaced(input.path))
+      files.add(input);
+  for (const OutputPath &output : outputs)
+    if (const OutputPath *input = isReplaced(output.path) ? files.find(output) : nullptr)
+      return absl::InvalidArgumentError(absl::StrCat(output.flag.str(), " names '", output.path.str(),
+                                                     "', which is also ", input->flag.str(),
+                                                     ", and that would be lost: name another file"));
   return absl::OkStatus();
 }
 

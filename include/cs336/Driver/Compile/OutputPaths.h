@@ -25,6 +25,9 @@ struct OutputPath {
 /// output would be lost. Several flags may write to standard output, to a device or to a pipe.
 absl::Status checkDistinct(llvm::ArrayRef<OutputPath> outputs);
 
+/// Returns INVALID_ARGUMENT if an output names a file that is also an input: the input would be lost.
+absl::Status checkKept(llvm::ArrayRef<OutputPath> inputs, llvm::ArrayRef<OutputPath> outputs);
+
 /// Returns INVALID_ARGUMENT if an output names a file that `--dump-dir` writes to `folder`. If `folder` is empty, it
 /// writes none.
 absl::Status checkOutsideDump(llvm::ArrayRef<OutputPath> outputs, llvm::StringRef folder);
