@@ -28,7 +28,9 @@ std::optional<int64_t> cs336::parseBytes(llvm::StringRef text) {
     }
   }
   double number;
-  if (text.trim().getAsDouble(number) || !(number * unit >= 1) || number * unit > 9e18)
+  // `getAsDouble` accepts an exponent without digits: "9E" of "9EB".
+  if (text.trim().empty() || !llvm::isDigit(text.trim().back()) || text.trim().getAsDouble(number) ||
+      !(number * unit >= 1) || number * unit > 9e18)
     return std::nullopt;
   return static_cast<int64_t>(number * unit);
 }

@@ -96,7 +96,7 @@ def wait_for_file(path: Path) -> str:
     ],
     ids=lambda arguments: arguments[0],
 )
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_complete_cells_are_printed(arguments: list[str], number: signal.Signals) -> None:
     with bench(*arguments, "--format", "json") as process:
         wait_for(process, "[3/40]")
@@ -283,6 +283,19 @@ def test_of_warm_ups_the_complete_ones_are_printed() -> None:
     assert process.returncode == 128 + signal.SIGINT
     assert [row["warmup"] for row in json.loads(output)["results"]] == [1, 2]
     assert "1 of 3 cells are left out" in errors
+
+
+@pytest.mark.parametrize("arguments", [["model", *MODEL, *QUICK], ["attention", *ATTENTION]], ids=lambda each: each[0])
+def test_without_a_complete_cell_the_file_of_an_earlier_run_stays(arguments: list[str], tmp_path: Path) -> None:
+    results = tmp_path / "results.json"
+    results.write_text("earlier")
+    with bench(*arguments, *FOREVER, "--format", "json", "--output", str(results)) as process:
+        wait_for(process, "[1/1]")
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=60)[1]
+    assert process.returncode == 128 + signal.SIGINT
+    assert "1 of 1 cells are left out" in errors
+    assert results.read_text() == "earlier"
 
 
 @pytest.mark.parametrize("arguments", [["model", *MODEL, *QUICK], ["attention", *ATTENTION]], ids=lambda each: each[0])

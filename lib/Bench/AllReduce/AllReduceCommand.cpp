@@ -10,6 +10,7 @@
 #include "cs336/Bench/AllReduce/CollectiveNames.h"
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Bench/Command/CellNames.h"
+#include "cs336/Bench/Command/StepCounts.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
@@ -212,10 +213,8 @@ absl::Status AllReduceCommand::check() const {
     if (number < kFewestRanks || number > kMostRanks)
       return absl::InvalidArgumentError(
           absl::StrCat("--ranks is ", number, ", must be from ", kFewestRanks, " to ", kMostRanks));
-  if (warmup < 0)
-    return absl::InvalidArgumentError(absl::StrCat("--warmup is ", warmup.getValue(), ", must not be negative"));
-  if (steps < 1)
-    return absl::InvalidArgumentError(absl::StrCat("--steps is ", steps.getValue(), ", must be positive"));
+  if (absl::Status status = checkStepCounts(steps, warmup.getValue()); !status.ok())
+    return status;
   if (timeout <= 0)
     return absl::InvalidArgumentError(absl::StrCat("--rank-timeout is ", timeout.getValue(), ", must be above 0"));
   if (absl::Status status = peer.check(); !status.ok())

@@ -10,6 +10,7 @@
 #include "cs336/Bench/Attention/AttentionForecast.h"
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Bench/Command/CellNames.h"
+#include "cs336/Bench/Command/StepCounts.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Progress/Progress.h"
@@ -111,10 +112,8 @@ absl::Status AttentionCommand::checkFlags() const {
   for (const SizesFlag *flag : {&batchSizes, &numHeads, &lengths, &headDims})
     if (absl::Status status = flag->check(); !status.ok())
       return status;
-  if (steps < 1)
-    return absl::InvalidArgumentError(absl::StrCat("--steps is ", steps.getValue(), ", must be positive"));
-  if (warmup < 0)
-    return absl::InvalidArgumentError(absl::StrCat("--warmup is ", warmup.getValue(), ", must not be negative"));
+  if (absl::Status status = checkStepCounts(steps, warmup.getValue()); !status.ok())
+    return status;
   if (numThreads < 0)
     return absl::InvalidArgumentError(
         absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
@@ -373,6 +372,10 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
     return status;
   if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
     return status;
+  size_t cells = getCases().size() * getTiledPipelines().size();
+  // An interruption before the first cell leaves the file of an earlier run as it is.
+  if (!status.ok() && rows.empty() && !output.getPath().path.empty())
+    return describeEarlyEnd(status, 0, cells, "cells are left out");
   json::Object context{{"benchmark", "attention"},
                        {"command", commandLine},
                        {"device", describeDevice(device, numThreads)},
@@ -387,7 +390,7 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
                    << describeAttention(row.attention, row.fusion, row.pipeline, row.tile) << ": "
                    << std::string(row.measurement.backwardStatus.message()) << "\n";
   if (!status.ok())
-    return describeEarlyEnd(status, rows.size(), getCases().size() * getTiledPipelines().size(), "cells are left out");
+    return describeEarlyEnd(status, rows.size(), cells, "cells are left out");
   llvm::errs() << "next: --fusion none,all or --ladder shows what each pass brings; --format json keeps every "
                   "step's time\n";
   if (torch && !torch->getFailure().ok())

@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Bench/Command/CellNames.h"
+#include "cs336/Bench/Command/StepCounts.h"
 #include "cs336/Bench/DDP/RankRun.h"
 #include "cs336/Bench/Model/TorchPeer.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
@@ -79,10 +80,8 @@ std::vector<ColumnHead> DDPCommand::getColumns() const {
 }
 
 absl::Status DDPCommand::check() const {
-  if (steps < 1)
-    return absl::InvalidArgumentError(absl::StrCat("--steps is ", steps.getValue(), ", must be positive"));
-  if (warmup < 0)
-    return absl::InvalidArgumentError(absl::StrCat("--warmup is ", warmup.getValue(), ", must not be negative"));
+  if (absl::Status status = checkStepCounts(steps, warmup.getValue()); !status.ok())
+    return status;
   if (numThreads < 0)
     return absl::InvalidArgumentError(
         absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));

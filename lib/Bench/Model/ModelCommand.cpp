@@ -9,6 +9,7 @@
 
 #include "cs336/Bench/Command/BenchFlags.h"
 #include "cs336/Bench/Command/CellNames.h"
+#include "cs336/Bench/Command/StepCounts.h"
 #include "cs336/Bench/Model/ModelForecast.h"
 #include "cs336/Bench/Model/ModelProfile.h"
 #include "cs336/Bench/Peer/PeerFailure.h"
@@ -83,11 +84,9 @@ absl::StatusOr<std::unique_ptr<TorchPeer>> ModelCommand::startPeer(const Measure
 }
 
 absl::Status ModelCommand::checkFlags() const {
-  if (steps < 1)
-    return absl::InvalidArgumentError(absl::StrCat("--steps is ", steps.getValue(), ", must be positive"));
-  for (int64_t warmup : warmups)
-    if (warmup < 0)
-      return absl::InvalidArgumentError(absl::StrCat("--warmup is ", warmup, ", must not be negative"));
+  if (absl::Status status = checkStepCounts(steps, llvm::SmallVector<int64_t>(warmups.begin(), warmups.end()));
+      !status.ok())
+    return status;
   if (numThreads < 0)
     return absl::InvalidArgumentError(
         absl::StrCat("--num-threads is ", numThreads.getValue(), ", must not be negative"));
@@ -338,6 +337,10 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
     return status;
   if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
     return status;
+  size_t numMeasurements = cells * options.warmups.size();
+  // An interruption before the first cell leaves the file of an earlier run as it is.
+  if (!status.ok() && rows.empty() && !output.getPath().path.empty())
+    return describeEarlyEnd(status, 0, numMeasurements, "cells are left out");
   // A single cell without a program, unlike one that did not fit into the device.
   bool hasProgram = rows.empty() || rows.front().measurement.compileSeconds > 0;
   if (cells == 1 && !hasProgram)
@@ -365,7 +368,6 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
                    << ", " << stringifyComputeType(row.computeType) << ", " << describeFusion(row.fusion, row.pipeline)
                    << ", " << stringifyMode(row.description.mode) << ": "
                    << std::string(row.measurement.status.message()) << "\n";
-  size_t numMeasurements = cells * options.warmups.size();
   if (!status.ok())
     return rows.size() == numMeasurements
                ? status

@@ -75,6 +75,10 @@ void bench::catchInterruptions(llvm::StringLiteral tool) {
   action.sa_flags = SA_RESTART;
   for (int signal : {SIGINT, SIGTERM})
     sigaction(signal, &action, nullptr);
+  // A terminal that closes sends SIGHUP, which nohup ignores.
+  struct sigaction before = {};
+  if (sigaction(SIGHUP, nullptr, &before) == 0 && before.sa_handler != SIG_IGN)
+    sigaction(SIGHUP, &action, nullptr);
 }
 
 void bench::setInterruption(int signal) { caughtSignal = signal; }

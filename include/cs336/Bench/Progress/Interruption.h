@@ -17,9 +17,9 @@
 
 namespace cs336::bench {
 
-/// Installs signal handlers. A first SIGINT or SIGTERM asks this program to stop at the next safe place, and prints a
-/// message to the standard error stream. A second signal ends the program at once, unless it comes within a second:
-/// `timeout` sends the same signal to a program and to its group. `tool` is the name in the message.
+/// Installs signal handlers. A first SIGINT, SIGTERM or SIGHUP asks this program to stop at the next safe place, and
+/// prints a message to the standard error stream. A second signal ends the program at once, unless it comes within a
+/// second: `timeout` sends the same signal to a program and to its group. `tool` is the name in the message.
 void catchInterruptions(llvm::StringLiteral tool = "cs336-bench");
 
 /// Asks this program to stop because of a signal that another handler has caught.
