@@ -206,3 +206,11 @@ llvm::Error cs336::checkNesting(llvm::MemoryBufferRef text) {
                                                text.getBufferIdentifier(), before.count('\n') + 1,
                                                before.size() - (before.rfind('\n') + 1) + 1, kMaxNesting));
 }
+
+llvm::Error cs336::checkIsReadableIR(llvm::MemoryBufferRef file) {
+  if (file.getBuffer().starts_with("ML\xEFR"))
+    return llvm::createStringError(file.getBufferIdentifier() +
+                                   " is MLIR bytecode, and IR must be text: convert a file that you trust by "
+                                   "cs336-opt FILE -o FILE.mlir");
+  return checkNesting(file);
+}

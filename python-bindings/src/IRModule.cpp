@@ -101,7 +101,7 @@ IRModule IRModule::build(const std::string &description) {
 }
 
 static void throwIfTooDeep(const std::string &text, const std::string &name) {
-  if (llvm::Error error = checkNesting({text, name}))
+  if (llvm::Error error = checkIsReadableIR({text, name}))
     throw std::invalid_argument(llvm::toString(std::move(error)));
 }
 

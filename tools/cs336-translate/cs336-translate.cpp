@@ -146,7 +146,7 @@ static std::unique_ptr<InputModule> readModule(const Flags &flags, MLIRContext &
     llvm::WithColor::error(llvm::errs()) << llvm::toString(file.takeError()) << "\n";
     return nullptr;
   }
-  if (llvm::Error error = cs336::checkNesting((*file)->getMemBufferRef())) {
+  if (llvm::Error error = cs336::checkIsReadableIR((*file)->getMemBufferRef())) {
     llvm::WithColor::error(llvm::errs()) << llvm::toString(std::move(error)) << "\n";
     return nullptr;
   }

@@ -160,7 +160,7 @@ absl::StatusOr<ExplainCommand::Subject> ExplainCommand::explainFile(const Compil
   llvm::StringRef text = (*file)->getBuffer();
   if (!text.starts_with(llvm::StringRef(format::kMagic, format::kMagicSize).take_front(6)) &&
       !llvm::StringRef(program).ends_with(".cs336x")) {
-    if (llvm::Error error = checkNesting((*file)->getMemBufferRef()))
+    if (llvm::Error error = checkIsReadableIR((*file)->getMemBufferRef()))
       return absl::InvalidArgumentError(llvm::toString(std::move(error)));
     absl::StatusOr<Subject> subject = explainIR(options, [&](auto use) { return withIR(text, warn, use, program); });
     if (!subject.ok())

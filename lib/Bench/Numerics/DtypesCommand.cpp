@@ -14,6 +14,7 @@
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
+#include "cs336/Support/Nesting.h"
 #include "cs336/Support/ReadInput.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -153,6 +154,8 @@ absl::Status DtypesCommand::run(llvm::StringRef commandLine) {
     llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> file = readInput(program);
     if (!file)
       return absl::InvalidArgumentError(llvm::toString(file.takeError()));
+    if (llvm::Error error = checkIsReadableIR((*file)->getMemBufferRef()))
+      return absl::InvalidArgumentError(llvm::toString(std::move(error)));
     text = (*file)->getBuffer().str();
   }
   SmallVector<ComputeType> types = getTypes();
@@ -161,8 +164,9 @@ absl::Status DtypesCommand::run(llvm::StringRef commandLine) {
     return status;
   TypeTable table(types.size());
   for (ComputeType type : types) {
-    absl::Status status =
-        withIR(text, [](StringRef) {}, [&](ModuleOp module) { return fillColumn(module, type, table); });
+    absl::Status status = withIR(
+        text, [](StringRef) {}, [&](ModuleOp module) { return fillColumn(module, type, table); },
+        program.empty() ? llvm::StringRef("-") : llvm::StringRef(program));
     if (!status.ok())
       return status;
   }

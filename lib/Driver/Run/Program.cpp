@@ -27,7 +27,7 @@ using runtime::Executable;
 
 absl::StatusOr<std::shared_ptr<const Executable>> cs336::compileProgram(std::unique_ptr<llvm::MemoryBuffer> text,
                                                                         StringRef name, const CompileOptions &options) {
-  if (llvm::Error error = checkNesting(text->getMemBufferRef()))
+  if (llvm::Error error = checkIsReadableIR(text->getMemBufferRef()))
     return absl::InvalidArgumentError(llvm::toString(std::move(error)));
   DialectRegistry registry;
   registerDialects(registry);
