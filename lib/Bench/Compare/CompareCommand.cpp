@@ -42,8 +42,10 @@ CompareCommand::CompareCommand(llvm::ArrayRef<Command *> commands)
                 cl::desc("Percent by which two processes that run the same program differ: smaller differences do "
                          "not count (default 2)"),
                 cl::value_desc("percent"), cl::init(2), cl::cat(category), cl::sub(subcommand)),
-      failOnSlower("fail-on-slower", cl::desc("Exit with 1, after the report, if a time is slower"), cl::cat(category),
-                   cl::sub(subcommand)),
+      failOnSlower(
+          "fail-on-slower",
+          cl::desc("Exit with 1, after the report, if a time is slower, or may be: unknown, or missing afterwards"),
+          cl::cat(category), cl::sub(subcommand)),
       output(category, subcommand) {}
 
 void CompareCommand::hideOtherOptions() { hideOtherFlags({&category}, subcommand); }
@@ -102,8 +104,8 @@ static std::string summarize(llvm::ArrayRef<TimeComparison> times, double tolera
       "of the quartiles of the steps\n",
       1 + tolerance, 1 / (1 + tolerance));
   llvm::StringRef separator;
-  for (Verdict verdict :
-       {Verdict::Faster, Verdict::Slower, Verdict::NoDifference, Verdict::OnlyBefore, Verdict::OnlyAfter})
+  for (Verdict verdict : {Verdict::Faster, Verdict::Slower, Verdict::NoDifference, Verdict::Unknown,
+                          Verdict::OnlyBefore, Verdict::OnlyAfter})
     if (auto count = llvm::count_if(times, [&](const TimeComparison &time) { return time.verdict == verdict; })) {
       text += llvm::formatv("{0}{1} {2}", separator, count, stringifyVerdict(verdict));
       separator = ", ";
@@ -146,10 +148,14 @@ absl::Status CompareCommand::run(llvm::StringRef commandLine) {
           output.write({std::move(context), {{"compare", "", columns, times}}, {summarize(times, fraction)}});
       !status.ok())
     return status;
-  auto slower = llvm::count_if(times, [](const TimeComparison &time) { return time.verdict == Verdict::Slower; });
-  if (failOnSlower && slower > 0)
-    return absl::FailedPreconditionError(absl::StrCat("--fail-on-slower: ", slower, " of ", times.size(),
-                                                      " times are slower in '", after.getValue(), "' than in '",
-                                                      before.getValue(), "'"));
-  return absl::OkStatus();
+  if (!failOnSlower)
+    return absl::OkStatus();
+  std::string found;
+  for (Verdict verdict : {Verdict::Slower, Verdict::Unknown, Verdict::OnlyBefore})
+    if (auto count = llvm::count_if(times, [&](const TimeComparison &time) { return time.verdict == verdict; }))
+      absl::StrAppend(&found, found.empty() ? "" : ", ", count, " ", stringifyVerdict(verdict).str());
+  if (found.empty())
+    return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("--fail-on-slower: of ", times.size(), " times of '",
+                                                    before.getValue(), "' and '", after.getValue(), "': ", found));
 }

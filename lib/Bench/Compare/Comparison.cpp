@@ -27,6 +27,8 @@ llvm::StringRef cs336::bench::stringifyVerdict(Verdict verdict) {
     return "slower";
   case Verdict::NoDifference:
     return "no difference";
+  case Verdict::Unknown:
+    return "unknown";
   case Verdict::OnlyBefore:
     return "only before";
   case Verdict::OnlyAfter:
@@ -38,7 +40,9 @@ llvm::StringRef cs336::bench::stringifyVerdict(Verdict verdict) {
 Verdict cs336::bench::judge(const Ranged &ratio, double tolerance) {
   if (ratio.low > 1 + tolerance)
     return Verdict::Faster;
-  return ratio.high < 1 / (1 + tolerance) ? Verdict::Slower : Verdict::NoDifference;
+  if (ratio.high < 1 / (1 + tolerance))
+    return Verdict::Slower;
+  return ratio.isClear() ? Verdict::NoDifference : Verdict::Unknown;
 }
 
 /// Returns the numbers of a list of the row; empty if the row has no such list.

@@ -19,6 +19,8 @@ enum class Verdict {
   Faster,
   Slower,
   NoDifference,
+  /// The interval of the ratio is too wide for any other verdict.
+  Unknown,
   /// One of the files lacks the row, or the row's time.
   OnlyBefore,
   OnlyAfter
