@@ -16,9 +16,9 @@
 
 namespace cs336 {
 
-/// Marks each integer sum, difference and product of a block as `overflow<nsw>` if its exact result always fits into
-/// its type. Targets may compute the others, which wrap around, in unsigned numbers only: signed overflow is undefined
-/// in C++.
+/// Marks the integer arithmetic of a block (sums, differences, multiplications) as `overflow<nsw>` if its exact result
+/// always fits into its type. Targets may compute the others, which wrap around, in unsigned numbers only: signed
+/// overflow is undefined in C++.
 ///
 /// `getRange` returns the range of a value that no arithmetic of the block computes, such as an argument or a loop's
 /// index; an empty result is any integer.

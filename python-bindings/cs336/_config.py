@@ -112,7 +112,7 @@ class TransformerConfig:
     def from_json(cls, text: str) -> TransformerConfig:
         """Read a model from a JSON description, as the command-line tools do.
 
-        Of a description with more than a model, such as `mode`, `dtype` and `optimizer`, only the model is returned:
+        The description may have more than a model, such as `mode`, `dtype` and `optimizer`. Only the model is returned:
         pass the others to `build`.
         """
         return cls(**_cs336.transformer(text))

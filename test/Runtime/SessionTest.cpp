@@ -310,7 +310,7 @@ TEST(SessionTest, RefusesWrongInitialValues) {
   };
   Tensor value = MakeTensor<float>(DType::kF32, {4}, {});
   refuse("q.weight", value, "of another type (1): q.weight is a f32[4], not f32[2, 4]");
-  refuse("norm.wieght", value, "that no variable has (1): norm.wieght");
+  refuse("norm.wght", value, "that no variable has (1): norm.wght");
   refuse("qkv.shadow", value, "that no variable has (1): qkv.shadow");
 }
 

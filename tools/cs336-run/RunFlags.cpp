@@ -160,7 +160,7 @@ public:
 
 private:
   int ranks;
-  std::deque<std::string> paths; // Of the files, at constant addresses.
+  std::deque<std::string> paths; // The files have views of these, which keep their addresses.
   std::vector<OutputPath> files;
 };
 } // namespace

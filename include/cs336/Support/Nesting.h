@@ -18,8 +18,8 @@ namespace cs336 {
 /// deep as its definition, and an affine expression as deep as its number of operators. Bytecode is not checked.
 llvm::Error checkNesting(llvm::MemoryBufferRef text);
 
-/// Returns an error for MLIR's bytecode, whose reader ends the process if the bytes are damaged, and for text that nests
-/// too deep. Files that others may have written are read after this check.
+/// Returns an error for MLIR's bytecode, whose reader ends the process if the bytes are damaged, and for text that
+/// nests too deep. Files that others may have written are read after this check.
 llvm::Error checkIsReadableIR(llvm::MemoryBufferRef file);
 
 } // namespace cs336

@@ -49,7 +49,7 @@ int64_t ReduceOp::getFlops() { return count(getOperand()); }
 int64_t EmbeddingOp::getFlops() { return 0; }
 int64_t EmbeddingOp::getReadBytes(OpOperand &operand) {
   int64_t bytes = getTensorBytes(operand.get());
-  // Of its table, the operation reads at most one row per index.
+  // The operation reads at most one row of its table per index.
   return &operand == &getTableMutable() ? std::min(bytes, getTensorBytes(getResult())) : bytes;
 }
 int64_t EmbeddingGradOp::getFlops() { return count(getGradient()); }

@@ -42,8 +42,8 @@ struct LaunchOptions {
 /// process is killed, the ranks are killed too.
 ///
 /// Returns the first failure, and states how each rank ended: CANCELLED for a signal, NOT_FOUND or PERMISSION_DENIED if
-/// the program cannot be run, INVALID_ARGUMENT for another number of ranks, RESOURCE_EXHAUSTED if there are too many open files, or too little memory. Call it from
-/// the main thread of a program that has no handlers of these signals.
+/// the program cannot be run, INVALID_ARGUMENT for another number of ranks, RESOURCE_EXHAUSTED if there are too many
+/// open files, or too little memory. Call it from the main thread of a program that has no handlers of these signals.
 absl::Status LaunchRanks(const LaunchOptions &options);
 
 } // namespace cs336::runtime
