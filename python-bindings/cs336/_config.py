@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
+import numpy as np
+
 from cs336 import _cs336
 from cs336._checks import check_integer
 
@@ -21,17 +23,20 @@ Fusion = Literal["none", "elementwise", "softmax", "flash", "all"]
 def description_json(description: Mapping[str, Any], prefix: str = "") -> str:
     """Return a description as JSON for the command-line tools. JSON has neither NaN nor infinities.
 
+    Numbers may be those of NumPy.
+
     Raises
     ------
     ValueError
         If a number is not finite; the message names the key and the number.
     """
-    for key, value in description.items():
+    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in description.items()}
+    for key, value in plain.items():
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError(f"'{prefix}{key}' must be a finite number, is {value}")
         if isinstance(value, Mapping):
-            description_json(value, f"{prefix}{key}.")
-    return json.dumps(description)
+            plain[key] = json.loads(description_json(value, f"{prefix}{key}."))
+    return json.dumps(plain)
 
 
 def check_integers(description: TransformerConfig | Optimizer) -> None:

@@ -175,6 +175,8 @@ def launch(command: Sequence[str], ranks: int, timeout: float = DEFAULT_TIMEOUT)
     RuntimeError
         If a rank fails. The message has the first failure, and how ranks ended.
     ValueError
-        If there is no command, or another number of ranks.
+        If the command is not a list of words, is empty, or the number of ranks is another one.
     """
+    if isinstance(command, str):
+        raise ValueError(f"the command is one text, must be a list of words: {command.split()}")
     _cs336.launch([str(word) for word in command], ranks, _check_timeout(timeout))

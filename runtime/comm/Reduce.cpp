@@ -9,7 +9,10 @@
 
 #include "tensor/Elements.h"
 
+#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
+
+#include <type_traits>
 
 namespace cs336::runtime {
 
@@ -33,7 +36,8 @@ T Combine(T a, T b, Reduction reduction) {
 template <typename T>
 void ReduceElements(absl::Span<const void *const> src, int64_t src_begin, absl::Span<void *const> dst,
                     int64_t dst_begin, int64_t count, Reduction reduction) {
-  using Sum = Accumulator<T>;
+  // A sum of all ranks' integers has no more bits than this, so that a mean is right.
+  using Sum = std::conditional_t<std::is_integral_v<T>, absl::int128, Accumulator<T>>;
   auto element = [&](size_t rank, int64_t i) {
     return static_cast<Sum>(static_cast<const T *>(src[rank])[src_begin + i]);
   };

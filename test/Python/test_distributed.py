@@ -82,6 +82,14 @@ def test_arrays_are_reduced(tmp_path: Path, ranks: int) -> None:
     assert sorted(done.stdout.splitlines()) == sorted(line for pair in lines for line in pair)
 
 
+def test_the_mean_of_large_integers_is_exact(tmp_path: Path) -> None:
+    text = "import cs336, numpy as np\nwith cs336.distributed.init() as group:\n"
+    text += "    print(group.all_reduce(np.array([2**62, -(2**63)]) + group.rank, 'mean').tolist())"
+    done = launch(tmp_path, 2, text)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0].endswith(f"[{2**62}, {-(2**63) + 1}]")
+
+
 def test_one_rank_has_no_limit_of_time(tmp_path: Path) -> None:
     done = launch(tmp_path, 1, "import cs336, time; cs336.distributed.init(); time.sleep(1)", "--timeout", "0.2")
     assert done.returncode == 0, done.stderr
@@ -182,6 +190,7 @@ def test_launch_requires_only_the_program() -> None:
     [
         (lambda: cs336.distributed.init(0), ValueError, "timeout is 0, must be a positive number"),
         (lambda: cs336.distributed.launch([], 2), ValueError, "there is no command to run as ranks"),
+        (lambda: cs336.distributed.launch("a b", 2), ValueError, r"must be a list of words: \['a', 'b'\]"),
         (lambda: cs336.distributed.launch(["true"], 0), ValueError, "cannot start 0 ranks, must be from 1 to 1024"),
         (lambda: cs336.distributed.launch(["true"], 1025), ValueError, "cannot start 1025 ranks, must be from 1 to"),
         (lambda: cs336.distributed.launch(["/no/such/program"], 2), FileNotFoundError, "cannot run '/no/such/program'"),

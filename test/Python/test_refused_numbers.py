@@ -28,6 +28,8 @@ def test_configs_name_the_number_that_is_not_finite(value: float) -> None:
     with pytest.raises(ValueError, match=f"'rope_theta' must be a finite number, is {value}"):
         cs336.TransformerConfig.named("tiny", rope_theta=value)
     config = cs336.TransformerConfig(**SIZES)
+    with pytest.raises(ValueError, match=f"'rope_theta' must be a finite number, is {value}"):
+        cs336.TransformerConfig.named("tiny", rope_theta=np.float32(value))
     with pytest.raises(ValueError, match=f"'optimizer.lr' must be a finite number, is {value}"):
         cs336.build(config, optimizer=cs336.Optimizer(lr=value))
 

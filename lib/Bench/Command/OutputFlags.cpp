@@ -11,6 +11,7 @@
 #include "cs336/Driver/Tool/Version.h"
 #include "cs336/Support/WriteOutput.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
 #include "absl/strings/str_cat.h"
@@ -79,7 +80,9 @@ absl::Status OutputFlags::write(Report report) const {
     llvm::outs().flush();
     return absl::OkStatus();
   }
-  if (!writer->hasOneTablePerFile() || path == "-")
+  // A device or a pipe has no other files beside it.
+  bool isFile = path != "-" && (!llvm::sys::fs::exists(path) || llvm::sys::fs::is_regular_file(path));
+  if (!writer->hasOneTablePerFile() || !isFile)
     return writeFile(*writer, report, path);
   absl::Status status;
   for (const Table &table : report.tables) {
