@@ -86,6 +86,29 @@ def test_a_killed_series_goes_on(tmp_path: Path, number: signal.Signals) -> None
         validate(file)
     assert {name for name in files if not name.endswith("-timeline.json")} == {"studies.json", *states}
     assert any(name.endswith("-timeline.json") for name in files)
+    check_that_rows_are_kept(folder)
+
+
+def check_that_rows_are_kept(folder: Path) -> None:
+    """Run the command with the most rows again, interrupt it, and expect as many rows as before."""
+
+    def count(name: str) -> int:
+        return len(json.loads((folder / name).read_text())["results"])
+
+    record = json.loads((folder / "studies.json").read_text())
+    number, command = max(enumerate(record["commands"], 1), key=lambda each: count(each[1]["document"]))
+    rows = count(command["document"])
+    assert rows > 1
+    command["state"] = "interrupted"
+    (folder / "studies.json").write_text(json.dumps(record))
+    with start(folder) as process:
+        for line in process.stderr:
+            if line.startswith(f"[{number}/{len(record['commands'])}]"):
+                break
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=60)
+    assert count(command["document"]) >= rows
+    assert not list(folder.glob("*.before"))
 
 
 def test_a_full_disk_ends_the_series(tmp_path: Path) -> None:

@@ -80,16 +80,20 @@ std::string StudyRecord::getPath(llvm::StringRef file) const {
   return path.str().str();
 }
 
+const StudyEntry *StudyRecord::find(const StudyEntry &entry) const {
+  auto found = llvm::find_if(earlier, [&](const StudyEntry &known) {
+    return known.study == entry.study && known.command == entry.command && known.document == entry.document &&
+           known.build == entry.build;
+  });
+  return found == earlier.end() ? nullptr : &*found;
+}
+
 bool StudyRecord::findFinished(StudyEntry &entry) const {
-  for (const StudyEntry &known : earlier) {
-    bool isSame = known.study == entry.study && known.command == entry.command && known.document == entry.document &&
-                  known.build == entry.build;
-    if (!isSame || !known.hasResults() || !readDocument(getPath(known.document)))
-      continue;
-    entry = known;
-    return true;
-  }
-  return false;
+  const StudyEntry *known = find(entry);
+  if (!known || !known->hasResults() || !readDocument(getPath(known->document)))
+    return false;
+  entry = *known;
+  return true;
 }
 
 absl::Status StudyRecord::write(llvm::ArrayRef<StudyEntry> entries) const {

@@ -49,12 +49,18 @@ public:
   /// Returns whether an earlier series ran the command of `entry` with the same build, and its document is whole. Then
   /// `entry` becomes the earlier one.
   bool findFinished(StudyEntry &entry) const;
+  /// Returns whether an earlier series began the command of `entry` with the same build, so that its document has the
+  /// same rows, or some of them.
+  bool wasBegun(const StudyEntry &entry) const { return find(entry) != nullptr; }
   /// Writes the record, completely or not at all.
   absl::Status write(llvm::ArrayRef<StudyEntry> entries) const;
 
   std::string getPath(llvm::StringRef file) const;
 
 private:
+  /// Returns the entry of an earlier series with the same command and build, or null.
+  const StudyEntry *find(const StudyEntry &entry) const;
+
   std::string folder;
   std::vector<StudyEntry> earlier;
 };

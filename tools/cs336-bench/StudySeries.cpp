@@ -60,6 +60,45 @@ static std::string getTimelineName(llvm::StringRef document) {
   return document.str() + "-timeline.json";
 }
 
+/// Returns the number of rows of a document of results; 0 if there is no such document.
+static size_t countRows(const std::string &path) {
+  std::optional<llvm::json::Object> document = readDocument(path);
+  return document ? document->getArray("results")->size() : 0;
+}
+
+namespace {
+/// Keeps the document of an interrupted command while the command runs again, until the new one has as many rows. A
+/// process that is killed leaves the kept document, and the next one takes it back.
+class KeptDocument {
+public:
+  /// The document is of the same command if `isOfSameCommand`; otherwise it is not kept.
+  KeptDocument(std::string path, bool isOfSameCommand) : document(std::move(path)), kept(document + ".before") {
+    if (!isOfSameCommand) {
+      drop();
+      return;
+    }
+    takeBackIfFuller();
+    (void)llvm::sys::fs::rename(document, kept);
+  }
+  ~KeptDocument() { takeBackIfFuller(); }
+  KeptDocument(const KeptDocument &) = delete;
+  KeptDocument &operator=(const KeptDocument &) = delete;
+
+  /// Called if the command ended with all of its rows.
+  void drop() { (void)llvm::sys::fs::remove(kept); }
+
+private:
+  void takeBackIfFuller() {
+    if (countRows(kept) > countRows(document))
+      (void)llvm::sys::fs::rename(kept, document);
+    else
+      drop();
+  }
+
+  std::string document, kept;
+};
+} // namespace
+
 void StudySeries::runTask(const Task &task, StudyEntry &entry) const {
   absl::Status check = task.mayBeLeftOut ? forecastLine(program, commands, task.line).status : absl::OkStatus();
   if (!check.ok()) {
@@ -72,12 +111,15 @@ void StudySeries::runTask(const Task &task, StudyEntry &entry) const {
   // With lists in the user's flags, the line is a sweep, which has no timeline.
   if (task.hasTimeline && llvm::none_of(task.line, [](llvm::StringRef word) { return word.contains(','); }))
     line.insert(line.end(), {"--timeline", StudyRecord(folder).getPath(getTimelineName(entry.document))});
+  KeptDocument before(StudyRecord(folder).getPath(entry.document), task.wasBegun);
   absl::Status status = runStudyLine(program, line, std::nullopt);
   entry.error = status.ok() ? "" : std::string(status.message());
   entry.state = getInterruption() != 0  ? State::Interrupted
                 : isPeerMissing(status) ? State::PeerMissing
                 : status.ok()           ? State::Complete
                                         : State::Failed;
+  if (entry.state == State::Complete || entry.state == State::PeerMissing)
+    before.drop();
 }
 
 std::vector<std::string> StudySeries::draw() const {
@@ -139,6 +181,8 @@ absl::Status StudySeries::run(const StudyArguments &arguments) {
   std::vector<bool> isFinished;
   for (StudyEntry &entry : entries)
     isFinished.push_back(record.findFinished(entry));
+  for (auto [task, entry] : llvm::zip_equal(tasks, entries))
+    task.wasBegun = record.wasBegun(entry);
   absl::Status written = record.write(entries);
   if (!written.ok())
     return written;

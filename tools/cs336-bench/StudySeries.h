@@ -37,6 +37,8 @@ private:
     bool hasTimeline;
     /// As StudyArguments::mayLeaveOut.
     bool mayBeLeftOut;
+    /// As StudyRecord::wasBegun.
+    bool wasBegun = false;
   };
 
   /// Locks the folder for this process. Returns nullopt, after a note, if the file system has no locks.
