@@ -14,6 +14,7 @@
 #include "cs336/Driver/Run/ValueObserver.h"
 #include "cs336/runtime/Checkpoint.h"
 #include "cs336/runtime/TensorFile.h"
+#include "llvm/ADT/ScopeExit.h"
 
 #include <nanobind/stl/string.h>
 
@@ -138,6 +139,13 @@ void ProgramSession::joinSave(bool parametersOnly) const {
   throwIfError(withoutGIL([&] { return runtime::JoinCheckpoint(*session, toSet(parametersOnly)); }));
 }
 
+/// Runs Python's handlers of signals that this process has received. Returns whether one raised an exception, as that
+/// of Ctrl-C does.
+static bool hasPythonSignal() {
+  nb::gil_scoped_acquire lock;
+  return PyErr_CheckSignals() != 0;
+}
+
 void ProgramSession::runSteps(const std::string &entry, const nb::dict &inputs, runtime::RunObserver *observer,
                               int64_t steps, llvm::function_ref<absl::Status()> afterStep) {
   std::vector<std::string> names;
@@ -149,15 +157,19 @@ void ProgramSession::runSteps(const std::string &entry, const nb::dict &inputs, 
   std::vector<runtime::NamedTensor> tensors;
   for (size_t i = 0; i < arrays.size(); ++i)
     tensors.push_back({names[i], viewOf(arrays[i], "input '" + names[i] + "'"), placementOf(arrays[i])});
+  bool isInterrupted = false;
   throwIfError(withoutGIL([&] {
     absl::Status status;
-    for (int64_t step = 0; step < steps && status.ok(); ++step) {
+    for (int64_t step = 0; step < steps && status.ok() && !isInterrupted; ++step) {
       status = session->Run(entry, tensors, observer);
       if (status.ok())
         status = afterStep();
+      isInterrupted = step + 1 < steps && hasPythonSignal();
     }
     return status;
   }));
+  if (isInterrupted)
+    throw nb::python_error();
 }
 
 void ProgramSession::run(const std::string &entry, const nb::dict &inputs, bool checkNaN) {
@@ -193,7 +205,9 @@ nb::list ProgramSession::profile(const std::string &entry, const nb::dict &input
   if (!trace.empty())
     keep = [&](const runtime::Trace &part) { kept.add(part); };
   throwIfError(withoutGIL([&] { return profiler->start(*session, keep); }));
+  llvm::scope_exit stopAtError([&] { profiler->stop(*session).IgnoreError(); });
   runSteps(entry, inputs, profiler->getObserver(), steps, [&] { return profiler->collect(*session); });
+  stopAtError.release();
   RunProfile profile = valueOrThrow(withoutGIL([&] { return profiler->stop(*session); }));
   if (!trace.empty()) {
     absl::Status status = withoutGIL([&] { return writeTrace(kept, trace); });
@@ -217,6 +231,10 @@ std::vector<double> ProgramSession::timeSteps(const std::string &entry, const nb
                                               bool isProfiled) {
   if (isProfiled)
     throwIfError(withoutGIL([&] { return profiler->start(*session); }));
+  llvm::scope_exit stopAtError([&] {
+    if (isProfiled)
+      profiler->stop(*session).IgnoreError();
+  });
   std::vector<double> seconds;
   runSteps(entry, inputs, isProfiled ? profiler->getObserver() : nullptr, steps, [&] {
     absl::StatusOr<absl::Duration> duration = session->LastRunDuration(entry);
@@ -225,6 +243,7 @@ std::vector<double> ProgramSession::timeSteps(const std::string &entry, const nb
     seconds.push_back(absl::ToDoubleSeconds(*duration));
     return isProfiled ? profiler->collect(*session) : absl::OkStatus();
   });
+  stopAtError.release();
   if (isProfiled)
     throwIfError(withoutGIL([&] { return profiler->stop(*session).status(); }));
   return seconds;

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 import weakref
 from pathlib import Path
 from typing import Any
@@ -153,3 +158,37 @@ def test_the_compiler_shows_its_stages(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ValueError, match="file"):
         compile_program(PROGRAM, dump_dir=tmp_path / "file")
+
+
+INTERRUPTED = """
+import sys
+import cs336, numpy as np
+from device import compile_program, open_session
+from nan_program import GOOD, PROGRAM
+session = open_session(compile_program(PROGRAM), profile=True)
+print("begins", flush=True)
+try:
+    if sys.argv[1] == "profile":
+        session.profile("forward", GOOD, 10**12)
+    else:
+        session._time_steps("forward", GOOD, 10**12, True)
+except KeyboardInterrupt:
+    session.profile("forward", GOOD, 2)
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("call", ["profile", "time"])
+def test_ctrl_c_ends_many_steps(call: str) -> None:
+    """The session works afterwards."""
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    command = [sys.executable, "-c", INTERRUPTED, call]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": path}) as process:
+        assert process.stdout.readline() == "begins\n"
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        try:
+            output, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, output) == (0, "interrupted\n")
