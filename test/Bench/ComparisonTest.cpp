@@ -28,8 +28,10 @@ TEST(ComparisonTest, TheToleranceItselfIsNoDifference) {
   EXPECT_EQ(judge({1, 1, 1}, 0), Verdict::NoDifference);
 }
 
-TEST(ComparisonTest, UnboundedIntervalsShowNoDifference) {
-  EXPECT_EQ(judge({5, -kInfinity, kInfinity}, 0), Verdict::NoDifference);
+TEST(ComparisonTest, WideIntervalsShowNothing) {
+  EXPECT_EQ(judge({5, -kInfinity, kInfinity}, 0), Verdict::Unknown);
+  EXPECT_EQ(judge({1, 0.8, 1.3}, 0.25), Verdict::Unknown);
+  EXPECT_EQ(judge({3, 1.3, 9}, 0.25), Verdict::Faster);
 }
 
 } // namespace cs336::bench::comparison_test

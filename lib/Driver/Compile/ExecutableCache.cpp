@@ -38,7 +38,6 @@ static bool hasSideOutputs(ModuleOp module, const CompileOptions &options) {
          module.getContext()->getRemarkEngine();
 }
 
-/// Adds the compiler and the target of kernels. Fails if they are unknown.
 /// Adds the tuned schedules that the pipeline reads. Fails if a file is read that the key cannot have.
 static LogicalResult addTunedSchedules(StringRef text, CacheKey &key) {
   PipelineOptions pipeline;
@@ -60,6 +59,7 @@ static LogicalResult addTunedSchedules(StringRef text, CacheKey &key) {
   return success();
 }
 
+/// Adds the compiler and the target of kernels. Fails if they are unknown.
 static LogicalResult addTarget(const CompileOptions &options, CacheKey &key) {
   switch (options.target) {
   case Target::CPU:

@@ -36,14 +36,13 @@ struct Placed {
   int64_t offset, end;
   unsigned first, last, index;
 };
-} // namespace
 
-/// Returns the offset of the smallest gap that holds `bytes`, or the end of the last block if no gap does. `conflicts`
-/// lists the occupied ranges by ascending offset.
+/// Finds the smallest gap that holds `bytes` between occupied ranges.
 class GapFinder {
 public:
   explicit GapFinder(int64_t bytes) : bytes(bytes) {}
 
+  /// Adds an occupied range. The ranges come by ascending offset.
   void addTaken(int64_t offset, int64_t end) {
     int64_t gap = offset - top;
     if (gap >= bytes && gap < bestGap) {
@@ -54,11 +53,13 @@ public:
   }
   /// Returns whether no other gap can fit better.
   bool isPerfect() const { return bestGap == bytes; }
+  /// Returns the gap's offset, or the end of the last range if no gap is large enough.
   int64_t getOffset() const { return best < 0 ? top : best; }
 
 private:
   int64_t bytes, top = 0, best = -1, bestGap = std::numeric_limits<int64_t>::max();
 };
+} // namespace
 
 static ArenaPlan placeInOrder(llvm::ArrayRef<ArenaBlock> blocks, llvm::ArrayRef<unsigned> order,
                               llvm::function_ref<bool(unsigned, unsigned)> interferes) {
