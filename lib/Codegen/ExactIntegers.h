@@ -8,22 +8,15 @@
 #ifndef CS336_LIB_CODEGEN_EXACTINTEGERS_H
 #define CS336_LIB_CODEGEN_EXACTINTEGERS_H
 
+#include "cs336/Dialect/CS336/IR/IntegerRanges.h"
 #include "mlir/IR/Block.h"
-#include "mlir/Interfaces/InferIntRangeInterface.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
-
-#include <optional>
 
 namespace cs336 {
 
-/// Marks the integer arithmetic of a block (sums, differences, multiplications) as `overflow<nsw>` if its exact result
-/// always fits into its type. Targets may compute the others, which wrap around, in unsigned numbers only: signed
-/// overflow is undefined in C++.
-///
-/// `getRange` returns the range of a value that no arithmetic of the block computes, such as an argument or a loop's
-/// index; an empty result is any integer.
-void markExactIntegers(mlir::Block &block,
-                       llvm::function_ref<std::optional<mlir::ConstantIntRanges>(mlir::Value)> getRange);
+/// Marks the integer arithmetic of a block (sums, differences, multiplications) as `overflow<nsw>` if `ranges` show
+/// that its exact result fits into its type. Other integer arithmetic wraps around. A target whose language leaves the
+/// overflow of signed integers undefined, such as CUDA C++, must compute it with unsigned integers.
+void markExactIntegers(mlir::Block &block, IntegerRanges &ranges);
 
 } // namespace cs336
 

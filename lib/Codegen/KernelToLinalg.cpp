@@ -9,7 +9,6 @@
 
 #include "ExactIntegers.h"
 #include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
-#include "cs336/Dialect/CS336/IR/IntegerRanges.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -173,12 +172,14 @@ static LogicalResult fuseProducers(func::FuncOp func) {
   return applyPatternsGreedily(func, operandMerging, config);
 }
 
-/// Returns the range of a loop's index, which is below the loop's size.
-static std::optional<ConstantIntRanges> getRangeOfIndex(linalg::GenericOp generic, Value value) {
-  auto index = value.getDefiningOp<linalg::IndexOp>();
-  if (!index)
-    return std::nullopt;
-  return getRangeBelow(value.getType(), generic.getStaticLoopRanges()[index.getDim()]);
+/// Marks the arithmetic on indices of loops that their sizes show to be exact.
+static void markExactIntegers(linalg::GenericOp generic) {
+  auto getArgumentRange = [](BlockArgument) { return IntegerValueRange(); };
+  IntegerRanges ranges(getArgumentRange);
+  SmallVector<int64_t> sizes = generic.getStaticLoopRanges();
+  for (auto index : generic.getBody()->getOps<linalg::IndexOp>())
+    ranges.set(index, getRangeBelow(index.getType(), sizes[index.getDim()]));
+  cs336::markExactIntegers(*generic.getBody(), ranges);
 }
 
 FailureOr<func::FuncOp> cs336::lowerKernelToLinalg(exec::KernelOp kernel, OpBuilder &builder) {
@@ -186,6 +187,6 @@ FailureOr<func::FuncOp> cs336::lowerKernelToLinalg(exec::KernelOp kernel, OpBuil
   if (failed(func) || failed(fuseProducers(*func)))
     return failure();
   for (auto generic : func->getOps<linalg::GenericOp>())
-    markExactIntegers(*generic.getBody(), [&](Value value) { return getRangeOfIndex(generic, value); });
+    ::markExactIntegers(generic);
   return func;
 }

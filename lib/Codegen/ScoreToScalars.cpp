@@ -67,11 +67,9 @@ FailureOr<func::FuncOp> cs336::lowerScoreToScalars(Block &function, unsigned num
   if (failed(simplify(scalars)))
     return failure();
   std::array<int64_t, 4> bounds = getBounds(function.getParentOp());
-  markExactIntegers(scalars.getBody().front(), [&](Value value) -> std::optional<ConstantIntRanges> {
-    auto argument = dyn_cast<BlockArgument>(value);
-    IntegerValueRange range = argument ? getScoreArgumentRange(argument, bounds) : IntegerValueRange();
-    return range.isUninitialized() ? std::nullopt : std::optional(range.getValue());
-  });
+  auto getArgumentRange = [&](BlockArgument argument) { return getScoreArgumentRange(argument, bounds); };
+  IntegerRanges ranges(getArgumentRange);
+  markExactIntegers(scalars.getBody().front(), ranges);
   return scalars;
 }
 

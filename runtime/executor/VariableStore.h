@@ -67,8 +67,8 @@ public:
   /// checkpoint name.
   absl::Status Initialize(uint64_t seed, const TensorMap &given);
 
-  /// Returns true if a variable may have been written, even by a call that failed, since AcceptDerived(). Derived
-  /// values are those of older variables then.
+  /// Returns true if derived values may belong to older values of the variables: a call has begun to write a variable
+  /// since AcceptDerived(), even if the call failed.
   bool IsAheadOfDerived() const { return is_ahead_of_derived_; }
   /// Called after derived values were computed.
   void AcceptDerived() { is_ahead_of_derived_ = false; }

@@ -1,4 +1,4 @@
-//===- AvailableMemory.cpp - What the system still grants -----------------===//
+//===- AvailableMemory.cpp - Memory that is left --------------------------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

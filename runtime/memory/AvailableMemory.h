@@ -1,4 +1,4 @@
-//===- AvailableMemory.h - What the system still grants ---------*- C++ -*-===//
+//===- AvailableMemory.h - Memory that is left ------------------*- C++ -*-===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -60,7 +60,7 @@ static std::string getTimelineName(llvm::StringRef document) {
   return document.str() + "-timeline.json";
 }
 
-/// Returns the number of rows of a document of results; 0 if there is no such document.
+/// Returns how many rows a results document has. Returns 0 if the file is not a results document.
 static size_t countRows(const std::string &path) {
   std::optional<llvm::json::Object> document = readDocument(path);
   return document ? document->getArray("results")->size() : 0;

@@ -320,7 +320,7 @@ absl::Status RankRun::printProfile() {
 }
 
 absl::Status RankRun::save() {
-  // A file that cannot be written takes no other one with it.
+  // If one file cannot be written, the others are still written.
   absl::Status written;
   if (!flags.outputs.empty()) {
     TensorMap outputs;

@@ -166,18 +166,17 @@ private:
 } // namespace
 
 absl::Status RunFlags::checkFiles() const {
-  FilesOfRanks tensors(ranks), all(ranks), read(ranks), state(ranks);
+  FilesOfRanks written(ranks), read(ranks), state(ranks), others(ranks);
   for (const auto &[flag, path] :
        {std::pair("--outputs", outputs.getValue()), std::pair("--save-params", saveParams.getValue()),
         std::pair("--save-state", saveState.getValue())}) {
-    tensors.add(flag, path);
-    all.add(flag, path);
+    written.add(flag, path);
   }
-  for (const OutputPath &file : tensors.get())
+  for (const OutputPath &file : written.get())
     if (absl::Status status = checkTensorFile(file.flag, file.path.str()); !status.ok())
       return status;
-  all.add("--trace", profile.getTracePath().path);
-  if (absl::Status status = compile.checkOutputs(all.get()); !status.ok())
+  written.add("--trace", profile.getTracePath().path);
+  if (absl::Status status = compile.checkOutputs(written.get()); !status.ok())
     return status;
 
   read.add("the program", program.getValue());
@@ -186,10 +185,9 @@ absl::Status RunFlags::checkFiles() const {
     llvm::StringRef path = input;
     read.add("an input", llvm::sys::fs::exists(path) || !path.contains('=') ? path : path.split('=').second);
   }
-  if (absl::Status status = checkKept(read.get(), all.get()); !status.ok())
+  if (absl::Status status = checkKept(read.get(), written.get()); !status.ok())
     return status;
   // Trained parameters may replace those that the run started from.
-  FilesOfRanks others(ranks);
   state.add("--params", params.getValue());
   others.add("--outputs", outputs.getValue());
   others.add("--trace", profile.getTracePath().path);

@@ -97,20 +97,23 @@ std::vector<ColumnHead> CompareCommand::getColumns() const {
   return {columns.begin(), columns.end()};
 }
 
+/// Returns "1 slower, 2 unknown": how many times have each of the verdicts. The text is empty if none has.
+static std::string countVerdicts(llvm::ArrayRef<TimeComparison> times, llvm::ArrayRef<Verdict> verdicts) {
+  std::string text;
+  for (Verdict verdict : verdicts)
+    if (auto count = llvm::count_if(times, [&](const TimeComparison &time) { return time.verdict == verdict; }))
+      absl::StrAppend(&text, text.empty() ? "" : ", ", count, " ", stringifyVerdict(verdict).str());
+  return text;
+}
+
 /// Describes the test and the number of times with each verdict.
 static std::string summarize(llvm::ArrayRef<TimeComparison> times, double tolerance) {
   std::string text = llvm::formatv(
       "faster: the interval of before/after lies above {0:f3}; slower: below {1:f3}; the interval is that "
       "of the quartiles of the steps\n",
       1 + tolerance, 1 / (1 + tolerance));
-  llvm::StringRef separator;
-  for (Verdict verdict : {Verdict::Faster, Verdict::Slower, Verdict::NoDifference, Verdict::Unknown,
-                          Verdict::OnlyBefore, Verdict::OnlyAfter})
-    if (auto count = llvm::count_if(times, [&](const TimeComparison &time) { return time.verdict == verdict; })) {
-      text += llvm::formatv("{0}{1} {2}", separator, count, stringifyVerdict(verdict));
-      separator = ", ";
-    }
-  return text;
+  return text + countVerdicts(times, {Verdict::Faster, Verdict::Slower, Verdict::NoDifference, Verdict::Unknown,
+                                      Verdict::OnlyBefore, Verdict::OnlyAfter});
 }
 
 absl::Status CompareCommand::run(llvm::StringRef commandLine) {
@@ -150,10 +153,7 @@ absl::Status CompareCommand::run(llvm::StringRef commandLine) {
     return status;
   if (!failOnSlower)
     return absl::OkStatus();
-  std::string found;
-  for (Verdict verdict : {Verdict::Slower, Verdict::Unknown, Verdict::OnlyBefore})
-    if (auto count = llvm::count_if(times, [&](const TimeComparison &time) { return time.verdict == verdict; }))
-      absl::StrAppend(&found, found.empty() ? "" : ", ", count, " ", stringifyVerdict(verdict).str());
+  std::string found = countVerdicts(times, {Verdict::Slower, Verdict::Unknown, Verdict::OnlyBefore});
   if (found.empty())
     return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat("--fail-on-slower: of ", times.size(), " times of '",

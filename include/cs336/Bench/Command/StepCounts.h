@@ -16,8 +16,8 @@
 
 namespace cs336::bench {
 
-/// Returns INVALID_ARGUMENT if `--steps` or a value of `--warmup` is too small, or above 10^12. Sums of both, and their
-/// FLOPs, must not overflow.
+/// Returns INVALID_ARGUMENT if `--steps` or a value of `--warmup` is too small, or above 10^12. With this limit, the
+/// sum of both numbers does not overflow.
 absl::Status checkStepCounts(int64_t steps, llvm::ArrayRef<int64_t> warmups);
 
 } // namespace cs336::bench

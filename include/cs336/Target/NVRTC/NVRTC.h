@@ -45,7 +45,7 @@ public:
   /// Another version differs in one of them.
   static llvm::Expected<std::string> identify(llvm::StringRef toolkit = "");
 
-  /// Returns what `identify` returned when the library was loaded.
+  /// Returns the path, the size and the time of modification of the library, as `identify` does.
   llvm::StringRef getIdentity() const { return identity; }
   /// Returns the version, such as "13.0".
   std::string getVersion() const;

@@ -47,8 +47,9 @@ private:
 };
 
 /// Returns the bytes that this process could still allocate and touch: the
-/// least of the host's available memory and the remainders of its control group
-/// and of the groups around it, or INT64_MAX if the system reports none of them.
+/// minimum of the host's available memory and the unused memory of its control
+/// group and of each group around it. Returns INT64_MAX if the system reports none
+/// of these.
 int64_t AvailableHostMemory();
 
 /// Returns a sum of sizes that saturates at INT64_MAX.

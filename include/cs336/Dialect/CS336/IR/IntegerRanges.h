@@ -44,6 +44,9 @@ public:
   /// does not bound them: converting a number outside the integer type's range gives no particular integer.
   mlir::IntegerValueRange get(mlir::Value value);
 
+  /// Sets the range of a value whose operation has no InferIntRangeInterface. Call it before the first `get`.
+  void set(mlir::Value value, const mlir::ConstantIntRanges &range) { known[value] = mlir::IntegerValueRange(range); }
+
 private:
   mlir::IntegerValueRange infer(mlir::Value value) const;
   mlir::IntegerValueRange lookUp(mlir::Value value) const;
