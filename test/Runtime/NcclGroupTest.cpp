@@ -151,5 +151,23 @@ TEST_F(NcclGroupTest, WorkThatNeverEndsIsGivenUp) {
   EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "");
 }
 
+/// NCCL would use memory of a context that was released, and what destructors of libraries destroy.
+TEST_F(NcclGroupTest, AnAbortThatGoesOnKeepsItsContext) {
+  auto run = [this] {
+    static struct AtExit {
+      ~AtExit() { std::_Exit(2); }
+    } at_exit;
+    ranks->limit = absl::Milliseconds(500);
+    auto session = CreateRank(TwoRankProgram());
+    bool is_ok = session.ok() && Run(**session).ok();
+    nccl.abort_never_ends = true;
+    ranks->handler(absl::DeadlineExceededError("no heartbeat from rank 1 for 250ms"));
+    is_ok = is_ok && (*session)->Synchronize().message().find("no heartbeat from rank 1") != std::string::npos;
+    session->reset();
+    std::exit(is_ok && fake.objects != 0 ? 0 : 1);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(0), "");
+}
+
 } // namespace
 } // namespace cs336::runtime::testing

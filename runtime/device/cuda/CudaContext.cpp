@@ -13,7 +13,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 
+#include <cstdio>
+#include <cstdlib>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 namespace cs336::runtime {
@@ -104,7 +107,7 @@ absl::Status CudaContext::Wait(const Query &query) const {
       return failure.ok() ? state : failure;
     }
     if (monitor_->ShouldGiveUp()) {
-      is_lost_ = true;
+      GiveUp();
       return monitor_->Failure();
     }
     if (absl::Now() - begin < kBusy)
@@ -112,6 +115,18 @@ absl::Status CudaContext::Wait(const Query &query) const {
     else
       absl::SleepFor(kPause);
   }
+}
+
+void CudaContext::GiveUp() const {
+  is_lost_ = true;
+  // A thread that aborts NCCL's communicator still uses what destructors of libraries would take away.
+  static const int registered = on_exit(
+      [](int code, void *) {
+        std::fflush(nullptr);
+        _exit(code);
+      },
+      nullptr);
+  (void)registered;
 }
 
 absl::Status CudaContext::WaitForStream() const {

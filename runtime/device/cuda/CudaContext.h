@@ -65,9 +65,10 @@ public:
   absl::Status WaitForEvent(CUevent event) const;
   /// Sets the monitor, or none for null. It must outlive the waits.
   void SetMonitor(const WorkMonitor *monitor) { monitor_ = monitor; }
-  /// True once a wait gave up the device. Its work never ends, and releasing
-  /// memory or streams would wait for it: they are left to the end of the
-  /// process.
+  /// Gives up the device: its work may never end, or a thread of a library may still use it. Memory, streams and the
+  /// context are left to the end of the process, which then runs no destructors.
+  void GiveUp() const;
+  /// True once the device was given up. Releasing what it uses could wait forever.
   bool is_lost() const { return is_lost_; }
   int ordinal() const { return ordinal_; }
   const std::string &name() const { return name_; } // "NVIDIA H200"

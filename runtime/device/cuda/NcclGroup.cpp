@@ -130,9 +130,11 @@ NcclGroup::~NcclGroup() {
     watch_->changed.notify_all();
     if (!context_.is_lost())
       watch_->changed.wait_for(lock, absl::ToChronoNanoseconds(limits_.abort), [&] { return watch_->has_ended; });
-    // A thread that NCCL keeps waiting goes on with what it shares.
-    if (!watch_->has_ended)
+    // A thread that NCCL keeps waiting goes on with what it shares, and NCCL with its memory of the device.
+    if (!watch_->has_ended) {
+      context_.GiveUp();
       thread_.detach();
+    }
   }
   if (thread_.joinable())
     thread_.join();

@@ -10,6 +10,8 @@
 #include "device/cuda/NcclApi.h"
 #include "fake_cuda/FakeCuda.h"
 
+#include "absl/time/clock.h"
+
 #include <cstring>
 #include <functional>
 #include <mutex>
@@ -128,6 +130,8 @@ int ncclCommAbort(nccl::Comm comm) {
   }
   if (TheFakeNccl().abort_ends_work)
     TheFakeCuda().is_busy = false;
+  while (TheFakeNccl().abort_never_ends)
+    absl::SleepFor(absl::Seconds(1));
   return ncclCommDestroy(comm);
 }
 int ncclCommGetAsyncError(nccl::Comm comm, int *state) {

@@ -26,6 +26,7 @@ struct FakeNccl {
   bool is_stuck = false;    // Calls are never done.
 
   bool abort_ends_work = true;
+  bool abort_never_ends = false;
 
   int comms = 0; // Communicators that exist.
   int aborted = 0;
