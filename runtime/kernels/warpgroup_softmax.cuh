@@ -8,16 +8,14 @@
 // All threads of a computing warpgroup call these functions together. A thread has parts of two rows, r and r + 8; the
 // four threads with the same lane / 4 have the other parts. Scores are in wgmma.cuh's order, before the scale.
 
-/// The softmax of a warpgroup's 64 rows of scores, whose tiles come one after the other. For the scores s of a row,
-/// in exponents of two: a reference m, Σ 2^(s − m), and the numerators 2^(s − m). The reference only rises if a score
-/// exceeds it by more than maxGrowth, so that most tiles leave the sums and the output as they are. Numerators are
-/// therefore at most 2^maxGrowth.
+/// The softmax of a warpgroup's 64 rows of scores, whose tiles come one after the other. For the scores s of a row, in
+/// exponents of two: the largest score m so far, Σ 2^(s − m), and the numerators 2^(s − m). The numerator of the
+/// largest score is exactly 1. Others of much weight are just below 1, where numbers of 16 bits have the smallest
+/// relative error.
 template <class Problem>
 class WarpgroupSoftmax {
   static constexpr float scale = scaleOfTiles<Problem>;
-  /// A score may exceed the reference of its row by this many powers of two before the sums are rescaled.
-  static constexpr float maxGrowth = 8;
-  /// The reference of a row that has seen no score, below any score, and finite so that differences are numbers.
+  /// The m of a row that has seen no score, below any score, and finite so that differences are numbers.
   static constexpr float lowestReference = -1e30f;
 
 public:
@@ -44,7 +42,7 @@ public:
         references[row] = largest == -infinity() && !ScoreOf<Problem>::exists ? lowestReference : largest;
         sums[row] = 0;
       } else {
-        const float reference = largest > references[row] + maxGrowth ? largest : references[row];
+        const float reference = fmaxf(references[row], largest);
         needsRescaling |= reference != references[row];
         growth[row] = exp2Approximate(references[row] - shiftBy<Problem>(reference));
         references[row] = reference;

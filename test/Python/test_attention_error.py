@@ -13,13 +13,12 @@ Both sides round the same quantities: the probabilities and the gradients of sco
 output, and each gradient. Most of these roundings agree. Others are independent. The norms of N independent errors of
 equal size differ by about 1 / √N of themselves. A case has at least 2^16 numbers over all seeds, except for a few
 with less than 256 numbers per seed: 1 / √N is 0.4 %. Where all errors of a row have one cause, such as the rounding of
-its output, N is the number of rows: 4 % for 2^16 numbers with a head_dim of 128. The bound of gradients is therefore
-1.05 times the error of FlashAttention-2.
+its output, N is the number of rows: 4 % for 2^16 numbers with a head_dim of 128. The bound is therefore 1.05 times the
+error of FlashAttention-2.
 
-The bound of the output is 1.1. On an H200, it was 1.06 to 1.07 for normal numbers without a mask. FlashAttention-2
-subtracts the largest score of a row, so that the largest probabilities are just below 1 before they are rounded, where
-16-bit numbers have the smallest relative error. The kernels here subtract an earlier, smaller score, until a score
-exceeds it by more than 8 powers of two (warpgroup_softmax.cuh).
+On an H200, the errors of the output are up to 1.04 times those of FlashAttention-2, without a mask and with a head_dim
+of 80 to 128. A probability that is exactly 1, because its score is the largest so far, has no error. FlashAttention-2
+has more such probabilities, because its tiles have fewer keys.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ Array = NDArray[Any]
 #: The output "y" and the gradients "q", "k" and "v", all as [batch, positions, heads, head_dim].
 Results = Mapping[str, Array]
 
-#: Bounds of our errors over FlashAttention-2's.
-FACTORS = {"y": 1.1, "q": 1.05, "k": 1.05, "v": 1.05}
+#: The bound of our errors over FlashAttention-2's.
+FACTOR = 1.05
 #: The error of sums and exponentials in float32. Errors below it are not compared.
 FLOOR = 2.0**-20
 NAMES = ("y", "q", "k", "v")
@@ -180,7 +179,7 @@ def check_errors(ours: list[Results], theirs: list[Results], exact: list[Results
             assert np.linalg.norm(found) <= 16 * FLOOR * math.sqrt(found.size), f"{name} is not 0"
     for name, (own, other) in errors.items():
         assert math.isfinite(other), f"{name}: FlashAttention-2's result is not finite"
-        assert own <= max(FACTORS[name] * other, FLOOR), f"{name}: error {own:.3e}, FlashAttention-2's {other:.3e}"
+        assert own <= max(FACTOR * other, FLOOR), f"{name}: error {own:.3e}, FlashAttention-2's {other:.3e}"
     assert {"y", "v"} <= errors.keys()
     return errors
 
@@ -240,7 +239,7 @@ def test_larger_errors_are_noticed() -> None:
     assert errors == {name: (pytest.approx(1.04e-3), pytest.approx(1e-3)) for name in NAMES}
     for name in NAMES:
         with pytest.raises(AssertionError, match=f"{name}: error"):
-            check_errors(disturb((FACTORS[name] + 0.01) * 1e-3, name), disturb(1e-3), [exact])
+            check_errors(disturb((FACTOR + 0.01) * 1e-3, name), disturb(1e-3), [exact])
     with pytest.raises(AssertionError, match="q is not 0"):
         check_errors([exact], [exact], [exact | {"q": np.zeros((1, 40, 2, 8))}])
     with pytest.raises(AssertionError):
