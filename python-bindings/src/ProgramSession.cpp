@@ -69,7 +69,7 @@ ProgramSession::ProgramSession(std::shared_ptr<const runtime::Executable> execut
     : rank(options.communicator ? options.communicator->rank() : 0) {
   runtime::DeviceId device = valueOrThrow(runtime::ParseDevice(options.device));
   if (profile || device.kind == runtime::DeviceKind::kCpu) {
-    absl::StatusOr<std::unique_ptr<RunProfiler>> created = RunProfiler::create(device, options.communicator.get());
+    absl::StatusOr<std::unique_ptr<RunProfiler>> created = RunProfiler::create(device);
     if (!created.ok())
       throwDeviceStatus(created.status());
     profiler = *std::move(created);

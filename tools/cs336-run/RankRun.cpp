@@ -103,7 +103,7 @@ absl::Status RankRun::load() {
   if (flags.profile.isProfiled()) {
     if (absl::Status status = timeUnprofiledSteps(); !status.ok())
       return status;
-    absl::StatusOr<std::unique_ptr<RunProfiler>> made = RunProfiler::create(getDevice(), communicator.get());
+    absl::StatusOr<std::unique_ptr<RunProfiler>> made = RunProfiler::create(getDevice());
     if (!made.ok())
       return absl::Status(made.status().code(), absl::StrCat("--profile: ", made.status().message()));
     profiler = *std::move(made);

@@ -23,7 +23,7 @@ absl::StatusOr<StepProfile> cs336::bench::profileSteps(std::shared_ptr<const run
   absl::StatusOr<runtime::DeviceId> device = runtime::ParseDevice(options.device);
   if (!device.ok())
     return device.status();
-  absl::StatusOr<std::unique_ptr<RunProfiler>> profiler = RunProfiler::create(*device, options.communicator.get());
+  absl::StatusOr<std::unique_ptr<RunProfiler>> profiler = RunProfiler::create(*device);
   if (!profiler.ok())
     return absl::Status(profiler.status().code(), absl::StrCat("the profiler: ", profiler.status().message()));
   auto session = runtime::Session::Create(std::move(executable), options);

@@ -134,15 +134,13 @@ absl::StatusOr<RunProfile> RunProfiler::stop(runtime::Session &session) {
   return complete;
 }
 
-absl::StatusOr<std::unique_ptr<RunProfiler>> RunProfiler::create(runtime::DeviceId device,
-                                                                 const runtime::Communicator *ranks) {
+absl::StatusOr<std::unique_ptr<RunProfiler>> RunProfiler::create(runtime::DeviceId device) {
   if (device.kind != runtime::DeviceKind::kCuda)
     return std::make_unique<CommandProfiler>("");
   // On a machine without a GPU, CUPTI itself reports an unknown error.
   if (absl::StatusOr<std::string> target = runtime::QueryCudaTarget(device.ordinal); !target.ok())
     return target.status();
-  absl::StatusOr<std::unique_ptr<runtime::KernelProfiler>> profiler =
-      runtime::KernelProfiler::Create(ranks ? runtime::KernelOverlap::kAsUsual : runtime::KernelOverlap::kNone);
+  absl::StatusOr<std::unique_ptr<runtime::KernelProfiler>> profiler = runtime::KernelProfiler::Create();
   if (absl::IsNotFound(profiler.status()) || absl::IsFailedPrecondition(profiler.status()) ||
       absl::IsPermissionDenied(profiler.status()))
     return std::make_unique<CommandProfiler>(absl::StrCat(

@@ -33,7 +33,7 @@ enum Result : int {
   kInsufficientPrivileges = 35,
   kMultipleSubscribers = 39,
 };
-enum ActivityKind : int { kMemcpy = 1, kMemset = 2, kKernel = 3, kConcurrentKernel = 10, kMemcpyBetweenDevices = 22 };
+enum ActivityKind : int { kMemcpy = 1, kMemset = 2, kConcurrentKernel = 10, kMemcpyBetweenDevices = 22 };
 enum MemcpyKind : uint8_t { kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 8 };
 constexpr uint32_t kFlushForced = 1;
 constexpr int kResourceDomain = 3;

@@ -27,6 +27,9 @@ KernelProfiler::~KernelProfiler() = default;
 
 namespace {
 
+constexpr cupti::ActivityKind kKinds[] = {cupti::kConcurrentKernel, cupti::kMemcpy, cupti::kMemset,
+                                          cupti::kMemcpyBetweenDevices};
+
 /// Returns the name of a kernel for readers: with its template arguments,
 /// without its parameters.
 std::string Demangle(const char *symbol) {
@@ -129,7 +132,6 @@ private:
 
   void Add(const cupti::Activity &activity) {
     switch (activity.kind) {
-    case cupti::kKernel:
     case cupti::kConcurrentKernel: {
       const auto &kernel = reinterpret_cast<const cupti::ActivityKernel &>(activity);
       AddSpan(kernel.name ? Demangle(kernel.name) : "a kernel without a name", kernel);
@@ -184,9 +186,7 @@ private:
 
 class CuptiProfiler : public KernelProfiler {
 public:
-  CuptiProfiler(std::shared_ptr<const CuptiApi> api, KernelOverlap overlap)
-      : api_(std::move(api)), kinds_{overlap == KernelOverlap::kNone ? cupti::kKernel : cupti::kConcurrentKernel,
-                                     cupti::kMemcpy, cupti::kMemset, cupti::kMemcpyBetweenDevices} {}
+  explicit CuptiProfiler(std::shared_ptr<const CuptiApi> api) : api_(std::move(api)) {}
   ~CuptiProfiler() override {
     SwitchOff();
     api_->ActivityFlushAll(cupti::kFlushForced);
@@ -237,7 +237,7 @@ private:
   absl::Status SwitchOn() {
     if (is_on_)
       return absl::OkStatus();
-    for (cupti::ActivityKind kind : kinds_)
+    for (cupti::ActivityKind kind : kKinds)
       CS336_RETURN_IF_ERROR(api_->ToStatus(api_->ActivityEnable(kind), "ActivityEnable"));
     is_on_ = true;
     return absl::OkStatus();
@@ -246,24 +246,22 @@ private:
   /// A kind that stays enabled costs time, and Start() discards its records.
   void SwitchOff() {
     is_on_ = false;
-    for (cupti::ActivityKind kind : kinds_)
+    for (cupti::ActivityKind kind : kKinds)
       api_->ActivityDisable(kind);
   }
 
   std::shared_ptr<const CuptiApi> api_;
-  const cupti::ActivityKind kinds_[4];
   cupti::Subscriber *subscriber_ = nullptr;
   bool is_on_ = false; // All kinds are enabled.
 };
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<KernelProfiler>> KernelProfiler::Create(KernelOverlap overlap,
-                                                                       const std::string &library) {
+absl::StatusOr<std::unique_ptr<KernelProfiler>> KernelProfiler::Create(const std::string &library) {
   CS336_ASSIGN_OR_RETURN(std::shared_ptr<const CuptiApi> api, CuptiApi::Load(library));
   if (!Collector::Get().Acquire(api))
     return absl::AlreadyExistsError("this process already has a kernel profiler: destroy it first");
-  auto profiler = std::make_unique<CuptiProfiler>(std::move(api), overlap);
+  auto profiler = std::make_unique<CuptiProfiler>(std::move(api));
   CS336_RETURN_IF_ERROR(profiler->Enable());
   return profiler;
 }

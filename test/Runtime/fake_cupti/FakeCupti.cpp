@@ -79,7 +79,7 @@ int FakeCuptiEnabledCallbacks() { return static_cast<int>(Get().callbacks.size()
 
 void FakeCuptiKernel(const char *symbol, uint64_t start, uint64_t end, uint64_t graph_node) {
   cupti::ActivityKernel kernel = {};
-  kernel.kind = Get().enabled.count(cupti::kKernel) ? cupti::kKernel : cupti::kConcurrentKernel;
+  kernel.kind = cupti::kConcurrentKernel;
   kernel.name = symbol;
   kernel.start = start;
   kernel.end = end;
@@ -116,7 +116,7 @@ void FakeCuptiMemset(uint64_t start, uint64_t end) {
 void FakeCuptiDrop(int64_t records) { Get().to_drop = records; }
 void FakeCuptiFailEnable(int result) { Get().enable_result = result; }
 void FakeCuptiFailSubscribe(int result) { Get().subscribe_result = result; }
-std::set<int> FakeCuptiEnabledKinds() { return Get().enabled; }
+int FakeCuptiEnabledKinds() { return static_cast<int>(Get().enabled.size()); }
 
 extern "C" {
 
@@ -169,8 +169,7 @@ int cuptiActivityFlushAll(uint32_t flags) {
 
 int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_bytes, cupti::Activity **record) {
   auto size = [](const cupti::Activity *activity) {
-    return activity->kind == cupti::kKernel                 ? sizeof(cupti::ActivityKernel)
-           : activity->kind == cupti::kConcurrentKernel     ? sizeof(cupti::ActivityKernel)
+    return activity->kind == cupti::kConcurrentKernel       ? sizeof(cupti::ActivityKernel)
            : activity->kind == cupti::kMemcpy               ? sizeof(cupti::ActivityMemcpy)
            : activity->kind == cupti::kMemcpyBetweenDevices ? sizeof(cupti::ActivityMemcpyBetweenDevices)
                                                             : sizeof(cupti::ActivityMemset);

@@ -9,7 +9,6 @@
 #define CS336_TEST_RUNTIME_FAKE_CUPTI_H
 
 #include <cstdint>
-#include <set>
 
 /// Add work of the simulated GPU, which the next flush returns.
 void FakeCuptiKernel(const char *symbol, uint64_t start, uint64_t end, uint64_t graph_node);
@@ -32,6 +31,6 @@ void FakeCuptiFailEnable(int result);
 void FakeCuptiFailSubscribe(int result);
 
 /// Returns the kinds of activity that are enabled.
-std::set<int> FakeCuptiEnabledKinds();
+int FakeCuptiEnabledKinds();
 
 #endif // CS336_TEST_RUNTIME_FAKE_CUPTI_H

@@ -117,11 +117,9 @@ public:
   static constexpr int64_t kPartSpans = 1 << 18;
 
   /// Call before the session on that device is created. If CUPTI is missing, reserved for administrators, or used by
-  /// another tool, commands are timed with events instead. `ranks` is the session's communicator: without one, a
-  /// program has one stream, and no kernels overlap. Returns NOT_FOUND if there is no such device, ALREADY_EXISTS if
-  /// the process has a profiler of kernels.
-  static absl::StatusOr<std::unique_ptr<RunProfiler>> create(runtime::DeviceId device,
-                                                             const runtime::Communicator *ranks);
+  /// another tool, commands are timed with events instead. Returns NOT_FOUND if there is no such device, ALREADY_EXISTS
+  /// if the process has a profiler of kernels.
+  static absl::StatusOr<std::unique_ptr<RunProfiler>> create(runtime::DeviceId device);
   /// Records the graphs of a GPU with `profiler`, which must be older than the sessions to profile.
   static std::unique_ptr<RunProfiler> create(std::unique_ptr<runtime::KernelProfiler> profiler);
   virtual ~RunProfiler();

@@ -18,12 +18,6 @@
 
 namespace cs336::runtime {
 
-/// Whether kernels overlap while a profiler is on.
-enum class KernelOverlap {
-  kNone,   // One kernel after the other, also those of several streams. Times cost less: 0.05 µs per kernel on an H200.
-  kAsUsual // As without a profiler. Times cost 0.19 µs per kernel.
-};
-
 /// Times every kernel, copy and fill that this process runs on GPUs, also inside
 /// of CUDA graphs, with CUPTI. Spans of a session's graphs name their command.
 /// Only one profiler can exist at a time.
@@ -35,8 +29,7 @@ public:
   /// Errors: NOT_FOUND if CUPTI cannot be loaded, ALREADY_EXISTS if the process has
   /// another profiler, FAILED_PRECONDITION if another tool (nsys, ncu) uses CUPTI.
   /// `library` is for tests.
-  static absl::StatusOr<std::unique_ptr<KernelProfiler>> Create(KernelOverlap overlap,
-                                                                const std::string &library = "libcupti.so.13");
+  static absl::StatusOr<std::unique_ptr<KernelProfiler>> Create(const std::string &library = "libcupti.so.13");
   virtual ~KernelProfiler();
 
   /// Switches the profiler on unless it is on, and discards the spans so far.
