@@ -46,10 +46,9 @@ public:
     CS336_RETURN_IF_ERROR(status);
     CS336_RETURN_IF_ERROR(ended);
     CS336_RETURN_IF_ERROR(fills_.Remove());
-    // Collectives are in a stream of higher priority, which a graph ignores by default.
-    CS336_RETURN_IF_ERROR(driver.GraphInstantiate(&executable_, graph_, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY));
-    // Otherwise the first launch would do it.
-    return driver.GraphUpload(executable_, context_.stream());
+    // Collectives are in a stream of higher priority, which a graph ignores by default. The first launch uploads the
+    // graph: one that was uploaded and is never launched delays the kernels of all others.
+    return driver.GraphInstantiate(&executable_, graph_, CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY);
   }
 
   absl::Status Execute() override { return context_.driver().GraphLaunch(executable_, context_.stream()); }

@@ -143,7 +143,6 @@ public:
 
   // Graphs.
   Function<decltype(cuGraphInstantiate)> GraphInstantiate{*this, "cuGraphInstantiateWithFlags"};
-  Function<decltype(cuGraphUpload)> GraphUpload{*this, "cuGraphUpload"};
   Function<decltype(cuGraphLaunch)> GraphLaunch{*this, "cuGraphLaunch"};
   Function<decltype(cuStreamGetCaptureInfo)> StreamGetCaptureInfo{*this, "cuStreamGetCaptureInfo"};
   Function<decltype(cuStreamUpdateCaptureDependencies)> StreamUpdateCaptureDependencies{

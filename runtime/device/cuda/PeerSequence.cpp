@@ -44,7 +44,7 @@ PeerStart PeerSequence::Add(const format::CommandT *previous, const format::Comm
       });
   latest_ = &command;
   method_ = method;
-  // Of a chain of reductions, only the latest has not ended.
+  // The earlier reductions of a chain have ended.
   if (!continues || method != PeerMethod::kGather)
     chain_.clear();
   if (method != PeerMethod::kDirectReduction)

@@ -62,7 +62,7 @@ public:
 
 private:
   const format::CommandT *latest_ = nullptr;
-  PeerMethod method_ = PeerMethod::kDirectReduction; // That of the latest collective.
+  PeerMethod method_ = PeerMethod::kDirectReduction; // The method of the latest collective.
   // The operands of the latest chain of gathers, or of the latest staged reduction; empty after a direct one.
   std::vector<Transfer> chain_;
 };

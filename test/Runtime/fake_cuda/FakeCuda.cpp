@@ -392,7 +392,6 @@ CUresult cuGraphInstantiate(CUgraphExec *executable, CUgraph graph, unsigned lon
     pieces.push_back(node.piece);
   return Make(executable, {std::move(pieces)});
 }
-CUresult cuGraphUpload(CUgraphExec, CUstream) { return CUDA_SUCCESS; }
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
   if (TheFakeCuda().contexts_pushed <= 0)
     return CUDA_ERROR_INVALID_CONTEXT;

@@ -136,7 +136,6 @@ extern "C" CUresult cuGetProcAddress(const char *symbol, void **address, int ver
       Counted<cuProfilerStart>("cuProfilerStart"),
       Counted<cuProfilerStop>("cuProfilerStop"),
       Counted<cuGraphInstantiate>("cuGraphInstantiateWithFlags"),
-      Counted<cuGraphUpload>("cuGraphUpload"),
       Counted<cuGraphLaunch>("cuGraphLaunch"),
       Counted<cuStreamGetCaptureInfo>("cuStreamGetCaptureInfo"),
       Counted<cuStreamUpdateCaptureDependencies>("cuStreamUpdateCaptureDependencies"),
