@@ -13,21 +13,23 @@
 namespace cs336::runtime::testing::peer_sequence_test {
 namespace {
 
+using format::CollectiveKind;
+
 /// Gathers of two ranks: each operand has 8 bytes, and its target 16.
 class PeerSequenceTest : public ::testing::Test {
 protected:
-  PeerStart Add(PeerMethod method, std::vector<std::pair<int, int>> operands) {
+  PeerStart Add(CollectiveKind kind, std::vector<std::pair<int, int>> operands) {
     const format::CommandT *previous = commands.empty() ? nullptr : &commands.back();
-    return AddAfter(previous, method, operands);
+    return AddAfter(previous, kind, operands);
   }
 
   /// `operands`: offsets of the source and the target.
-  PeerStart AddAfter(const format::CommandT *previous, PeerMethod method,
+  PeerStart AddAfter(const format::CommandT *previous, CollectiveKind kind,
                      const std::vector<std::pair<int, int>> &operands) {
     std::vector<Transfer> transfers;
     for (auto [source, target] : operands)
       transfers.push_back({memory + source, memory + target, 2, 4, DType::kF32});
-    return sequence.Add(previous, commands.emplace_back(), method, transfers);
+    return sequence.Add(previous, commands.emplace_back(), kind, transfers);
   }
 
   char memory[256] = {};
@@ -36,43 +38,33 @@ protected:
 };
 
 TEST_F(PeerSequenceTest, GathersOfOtherBytesAreAChain) {
-  EXPECT_EQ(Add(PeerMethod::kGather, {{0, 64}, {8, 80}}), PeerStart::kBarrier);
-  EXPECT_EQ(Add(PeerMethod::kGather, {{16, 96}}), PeerStart::kPreviousCopies);
-  EXPECT_EQ(Add(PeerMethod::kGather, {{16, 112}}), PeerStart::kPreviousCopies) << "two may read the same";
+  EXPECT_EQ(Add(CollectiveKind::all_gather, {{0, 64}, {8, 80}}), PeerStart::kBarrier);
+  EXPECT_EQ(Add(CollectiveKind::all_gather, {{16, 96}}), PeerStart::kPreviousCopies);
+  EXPECT_EQ(Add(CollectiveKind::all_gather, {{16, 112}}), PeerStart::kPreviousCopies) << "two may read the same";
 }
 
 TEST_F(PeerSequenceTest, AConflictWithAnyGatherOfTheChainEndsIt) {
-  EXPECT_EQ(Add(PeerMethod::kGather, {{0, 64}}), PeerStart::kBarrier);
-  EXPECT_EQ(Add(PeerMethod::kGather, {{8, 80}}), PeerStart::kPreviousCopies);
-  EXPECT_EQ(Add(PeerMethod::kGather, {{16, 96}, {76, 112}}), PeerStart::kPreviousEnd) << "reads a target";
-  EXPECT_EQ(Add(PeerMethod::kGather, {{0, 128}}), PeerStart::kPreviousCopies) << "the chain is a new one";
-  EXPECT_EQ(Add(PeerMethod::kGather, {{24, 144}}), PeerStart::kPreviousCopies);
-  EXPECT_EQ(Add(PeerMethod::kGather, {{32, 4}}), PeerStart::kPreviousEnd) << "writes sources";
+  EXPECT_EQ(Add(CollectiveKind::all_gather, {{0, 64}}), PeerStart::kBarrier);
+  EXPECT_EQ(Add(CollectiveKind::all_gather, {{8, 80}}), PeerStart::kPreviousCopies);
+  EXPECT_EQ(Add(CollectiveKind::all_gather, {{16, 96}, {76, 112}}), PeerStart::kPreviousEnd) << "reads a target";
+  EXPECT_EQ(Add(CollectiveKind::all_gather, {{0, 128}}), PeerStart::kPreviousCopies) << "the chain is a new one";
+  EXPECT_EQ(Add(CollectiveKind::all_gather, {{24, 144}}), PeerStart::kPreviousCopies);
+  EXPECT_EQ(Add(CollectiveKind::all_gather, {{32, 4}}), PeerStart::kPreviousEnd) << "writes sources";
 }
 
 TEST_F(PeerSequenceTest, AReductionEndsAChain) {
-  EXPECT_EQ(Add(PeerMethod::kGather, {{0, 64}}), PeerStart::kBarrier);
-  EXPECT_EQ(Add(PeerMethod::kDirectReduction, {{8, 80}}), PeerStart::kPreviousEnd);
-  EXPECT_EQ(Add(PeerMethod::kGather, {{16, 96}}), PeerStart::kPreviousEnd);
-  EXPECT_EQ(Add(PeerMethod::kGather, {{24, 112}}), PeerStart::kPreviousCopies);
-}
-
-TEST_F(PeerSequenceTest, AStagedReductionBeginsBeforeTheEndOfAnother) {
-  EXPECT_EQ(Add(PeerMethod::kStagedReduction, {{0, 0}}), PeerStart::kBarrier);
-  EXPECT_EQ(Add(PeerMethod::kStagedReduction, {{16, 16}}), PeerStart::kPreviousCopies);
-  EXPECT_EQ(Add(PeerMethod::kStagedReduction, {{0, 32}}), PeerStart::kPreviousCopies) << "the first one has ended";
-  EXPECT_EQ(Add(PeerMethod::kStagedReduction, {{36, 48}}), PeerStart::kPreviousEnd) << "reads a result";
-  EXPECT_EQ(Add(PeerMethod::kDirectReduction, {{64, 64}}), PeerStart::kPreviousEnd);
-  EXPECT_EQ(Add(PeerMethod::kStagedReduction, {{80, 80}}), PeerStart::kPreviousEnd);
-  EXPECT_EQ(Add(PeerMethod::kGather, {{96, 112}}), PeerStart::kPreviousEnd);
+  EXPECT_EQ(Add(CollectiveKind::all_gather, {{0, 64}}), PeerStart::kBarrier);
+  EXPECT_EQ(Add(CollectiveKind::all_reduce, {{8, 80}}), PeerStart::kPreviousEnd);
+  EXPECT_EQ(Add(CollectiveKind::all_gather, {{16, 96}}), PeerStart::kPreviousEnd);
+  EXPECT_EQ(Add(CollectiveKind::all_gather, {{24, 112}}), PeerStart::kPreviousCopies);
 }
 
 TEST_F(PeerSequenceTest, AnotherCommandInBetweenRequiresABarrier) {
-  EXPECT_EQ(Add(PeerMethod::kGather, {{0, 64}}), PeerStart::kBarrier);
+  EXPECT_EQ(Add(CollectiveKind::all_gather, {{0, 64}}), PeerStart::kBarrier);
   commands.emplace_back();
-  EXPECT_EQ(Add(PeerMethod::kGather, {{8, 80}}), PeerStart::kBarrier);
-  EXPECT_EQ(Add(PeerMethod::kGather, {{16, 96}}), PeerStart::kPreviousCopies);
-  EXPECT_EQ(AddAfter(nullptr, PeerMethod::kGather, {{24, 112}}), PeerStart::kBarrier);
+  EXPECT_EQ(Add(CollectiveKind::all_gather, {{8, 80}}), PeerStart::kBarrier);
+  EXPECT_EQ(Add(CollectiveKind::all_gather, {{16, 96}}), PeerStart::kPreviousCopies);
+  EXPECT_EQ(AddAfter(nullptr, CollectiveKind::all_gather, {{24, 112}}), PeerStart::kBarrier);
 }
 
 } // namespace

@@ -24,8 +24,7 @@ namespace {
 
 /// Larger reductions are staged. Their kernel would occupy multiprocessors for too long.
 constexpr int64_t kMostDirectBytes = int64_t{8} << 20;
-/// The same between two ranks if no GEMM follows, so that no GEMM waits for these multiprocessors, and if the reduction
-/// does not directly follow another collective: staged reductions that do overlap.
+/// The same between two ranks if no GEMM follows, so that no GEMM waits for these multiprocessors.
 constexpr int64_t kMostDirectBytesAlone = int64_t{16} << 20;
 
 bool IsAligned(const void *address) { return ToDevicePointer(address) % kVectorBytes == 0; }
@@ -37,17 +36,8 @@ int64_t SourceBytes(const std::vector<Transfer> &transfers) {
 }
 
 /// Returns the bytes of the largest reduction that one kernel does.
-int64_t MostDirectBytes(const CommandContext &context, int ranks, bool follows) {
-  return ranks == 2 && !context.gemms_follow && !follows ? kMostDirectBytesAlone : kMostDirectBytes;
-}
-
-PeerMethod ChooseMethod(const CommandContext &context, format::CollectiveKind kind,
-                        const std::vector<Transfer> &transfers, PeerGroup &peers) {
-  if (kind == format::CollectiveKind::all_gather)
-    return PeerMethod::kGather;
-  bool follows = peers.sequence().Follows(context.previous);
-  return SourceBytes(transfers) <= MostDirectBytes(context, peers.size(), follows) ? PeerMethod::kDirectReduction
-                                                                                   : PeerMethod::kStagedReduction;
+int64_t MostDirectBytes(const CommandContext &context, int ranks) {
+  return ranks == 2 && !context.gemms_follow ? kMostDirectBytesAlone : kMostDirectBytes;
 }
 
 /// Returns the bytes of the largest reduction that is done here. Among four ranks, staged reductions of 64 and 256 MiB
@@ -124,19 +114,15 @@ absl::StatusOr<std::vector<SharedTransfer>> Share(PeerGroup &peers, const std::v
 }
 
 absl::StatusOr<std::unique_ptr<PeerWork>> PrepareWork(PeerGroup &peers, const std::vector<SharedTransfer> &transfers,
-                                                      const format::CollectiveT &collective, PeerMethod method,
-                                                      PeerStart start) {
-  bool continues = start == PeerStart::kPreviousCopies;
+                                                      const CommandContext &context,
+                                                      const format::CollectiveT &collective, PeerStart start,
+                                                      int64_t bytes) {
+  if (collective.kind == format::CollectiveKind::all_gather)
+    return GatherFromPeers(peers, transfers, start == PeerStart::kPreviousCopies);
   PeerReduction reduction = {static_cast<Reduction>(collective.reduction),
                              collective.kind == format::CollectiveKind::all_reduce};
-  if (method == PeerMethod::kGather)
-    return GatherFromPeers(peers, transfers, continues);
-  if (method == PeerMethod::kDirectReduction)
-    return ReduceFromPeers(peers, transfers, reduction);
-  CS336_ASSIGN_OR_RETURN(std::unique_ptr<StagedReduction> work,
-                         ReduceStaged(peers, transfers, reduction, continues ? peers.latest_staged() : nullptr));
-  peers.set_latest_staged(work.get());
-  return work;
+  return bytes <= MostDirectBytes(context, peers.size()) ? ReduceFromPeers(peers, transfers, reduction)
+                                                         : ReduceStaged(peers, transfers, reduction);
 }
 
 } // namespace
@@ -154,9 +140,9 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(NcclGroup
   if (!barrier)
     return nullptr;
   CS336_ASSIGN_OR_RETURN(std::vector<SharedTransfer> shared, Share(peers, transfers));
-  PeerMethod method = ChooseMethod(context, collective.kind, transfers, peers);
-  PeerStart start = peers.sequence().Add(context.previous, context.command, method, transfers);
-  CS336_ASSIGN_OR_RETURN(std::unique_ptr<PeerWork> work, PrepareWork(peers, shared, collective, method, start));
+  PeerStart start = peers.sequence().Add(context.previous, context.command, collective.kind, transfers);
+  CS336_ASSIGN_OR_RETURN(std::unique_ptr<PeerWork> work,
+                         PrepareWork(peers, shared, context, collective, start, SourceBytes(transfers)));
   return std::make_unique<PeerCollective>(group, peers, *barrier, start, std::move(work));
 }
 

@@ -30,8 +30,6 @@
 
 namespace cs336::runtime {
 
-class StagedReduction;
-
 /// A rank's end of a group of GPUs that access each other's memory. Kernels and copies of one GPU read and write the
 /// memory of the others; barriers in between order them.
 class PeerGroup {
@@ -66,9 +64,6 @@ public:
 
   /// Returns the collectives of this group that have been prepared. Each of them ends with a barrier.
   PeerSequence &sequence() { return sequence_; }
-  /// The latest reduction of those that is staged, or null.
-  StagedReduction *latest_staged() const { return latest_staged_; }
-  void set_latest_staged(StagedReduction *reduction) { latest_staged_ = reduction; }
 
   /// The memory of each rank to which the other ranks write what it reduces.
   static constexpr int64_t kStagingBytes = int64_t{64} << 20;
@@ -103,7 +98,6 @@ private:
   absl::optional<int64_t> stream_;
   absl::optional<StreamFork> copies_;
   PeerSequence sequence_;
-  StagedReduction *latest_staged_ = nullptr;
   int64_t reserved_ = 0;
   std::unique_ptr<PtxKernel> synchronise_;
   std::map<std::pair<DType, Reduction>, std::unique_ptr<PtxKernel>> reductions_;

@@ -35,19 +35,16 @@ bool Conflict(const Transfer &first, const Transfer &second) {
 
 } // namespace
 
-PeerStart PeerSequence::Add(const format::CommandT *previous, const format::CommandT &command, PeerMethod method,
-                            const std::vector<Transfer> &transfers) {
-  bool follows = Follows(previous);
-  bool continues =
-      follows && method == method_ && !chain_.empty() && absl::c_none_of(transfers, [&](const Transfer &each) {
-        return absl::c_any_of(chain_, [&](const Transfer &earlier) { return Conflict(earlier, each); });
-      });
+PeerStart PeerSequence::Add(const format::CommandT *previous, const format::CommandT &command,
+                            format::CollectiveKind kind, const std::vector<Transfer> &transfers) {
+  bool follows = previous && previous == latest_, gathers = kind == format::CollectiveKind::all_gather;
+  bool continues = follows && gathers && !chain_.empty() && absl::c_none_of(transfers, [&](const Transfer &each) {
+                     return absl::c_any_of(chain_, [&](const Transfer &earlier) { return Conflict(earlier, each); });
+                   });
   latest_ = &command;
-  method_ = method;
-  // The earlier reductions of a chain have ended.
-  if (!continues || method != PeerMethod::kGather)
+  if (!continues)
     chain_.clear();
-  if (method != PeerMethod::kDirectReduction)
+  if (gathers)
     chain_.insert(chain_.end(), transfers.begin(), transfers.end());
   return continues ? PeerStart::kPreviousCopies : follows ? PeerStart::kPreviousEnd : PeerStart::kBarrier;
 }

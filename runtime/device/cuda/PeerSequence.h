@@ -23,13 +23,6 @@ enum class PeerStart {
   kPreviousCopies, ///< The copies of the previous collective on this rank.
 };
 
-/// How a collective exchanges data.
-enum class PeerMethod {
-  kGather,          ///< Copies to other ranks.
-  kStagedReduction, ///< Copies to staging memory, sums there, and copies of results.
-  kDirectReduction, ///< A kernel that reads other ranks' memory.
-};
-
 /// The collectives of a group, in the order of their stream, and what each of them waits for.
 ///
 /// A collective that directly follows another one in its stream relies on the other's last barrier. Executables are
@@ -46,25 +39,18 @@ enum class PeerMethod {
 /// barriers of the chain's earlier gathers, unless one of them writes bytes that it reads or writes, or reads bytes
 /// that it writes.
 ///
-/// A staged reduction that directly follows another one may copy its first round before the other one has distributed
-/// its last results, with the same exception.
-///
 /// The first collective of an entry's stream has no previous command and waits for a barrier. Between it and the last
 /// collective of the run before, the host may have written inputs and variables of one rank.
 class PeerSequence {
 public:
-  /// Returns true if the collective that is prepared now directly follows the latest one. `previous` is the command
-  /// before it in its stream, or null.
-  bool Follows(const format::CommandT *previous) const { return previous && previous == latest_; }
-  /// Adds this collective, with its operands on this rank.
-  PeerStart Add(const format::CommandT *previous, const format::CommandT &command, PeerMethod method,
+  /// Adds the collective that is prepared now, with its operands on this rank. `previous` is the command before it in
+  /// its stream, or null.
+  PeerStart Add(const format::CommandT *previous, const format::CommandT &command, format::CollectiveKind kind,
                 const std::vector<Transfer> &transfers);
 
 private:
   const format::CommandT *latest_ = nullptr;
-  PeerMethod method_ = PeerMethod::kDirectReduction; // The method of the latest collective.
-  // The operands of the latest chain of gathers, or of the latest staged reduction; empty after a direct one.
-  std::vector<Transfer> chain_;
+  std::vector<Transfer> chain_; // The operands of the latest chain of gathers; empty after a reduction.
 };
 
 } // namespace cs336::runtime

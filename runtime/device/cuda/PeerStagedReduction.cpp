@@ -83,16 +83,11 @@ struct Round {
 ///
 /// The copies of round i + 1 precede the copies of the sums of round i. They follow the barrier of round i, after which
 /// no rank reads what the sums of round i - 1 have read, in the same half, any more.
-class ReductionInRounds : public StagedReduction {
+class StagedReduction : public PeerWork {
 public:
-  explicit ReductionInRounds(PeerGroup &peers) : peers_(peers) {}
+  explicit StagedReduction(PeerGroup &peers) : peers_(peers) {}
 
-  absl::Status Prepare(const std::vector<SharedTransfer> &transfers, PeerReduction reduction,
-                       StagedReduction *previous) {
-    if (previous) {
-      continues_ = true;
-      earlier_rounds_ = previous->Precede(*this);
-    }
+  absl::Status Prepare(const std::vector<SharedTransfer> &transfers, PeerReduction reduction) {
     CS336_ASSIGN_OR_RETURN(staging_, peers_.ShareStaging());
     CS336_ASSIGN_OR_RETURN(streams_, peers_.ForkCopies());
     half_ = PeerGroup::kStagingBytes / (peers_.size() - 1) / 2 / kVectorBytes * kVectorBytes;
@@ -117,34 +112,23 @@ public:
   }
 
   absl::Status Enqueue(Barrier /*arrive*/, Barrier synchronise) override {
-    auto reduce = [&]() -> absl::Status {
-      // The staging memory of all ranks is free: a barrier follows every reduction. Other ranks' operands are written
-      // after the barrier that follows the copies.
-      if (!continues_)
-        CS336_RETURN_IF_ERROR(CopyFirstRound());
+    // The staging memory of all ranks is free: a barrier follows every reduction. Other ranks' operands are written
+    // after the barrier that follows the copies.
+    return streams_->Run(1, [&]() -> absl::Status {
+      CS336_RETURN_IF_ERROR(Copy(rounds_.front()));
       for (size_t i = 0; i != rounds_.size(); ++i) {
         CS336_RETURN_IF_ERROR(Sum(rounds_[i], synchronise));
-        // All ranks have passed the sums of the round before, which read the half that the next copies write.
-        if (i != 0 || continues_)
-          CS336_RETURN_IF_ERROR(rounds_[i].passed.Block(CopyStream()));
-        if (i + 1 != rounds_.size())
+        if (i + 1 != rounds_.size()) {
+          if (i != 0)
+            CS336_RETURN_IF_ERROR(rounds_[i].passed.Block(CopyStream()));
           CS336_RETURN_IF_ERROR(Copy(rounds_[i + 1]));
-        else if (next_)
-          CS336_RETURN_IF_ERROR(next_->CopyFirstRound());
+        }
         CS336_RETURN_IF_ERROR(rounds_[i].summed.Block(CopyStream()));
         CS336_RETURN_IF_ERROR(rounds_[i].results.Enqueue(peers_.context(), CopyStream()));
       }
       return absl::OkStatus();
-    };
-    return continues_ ? streams_->Continue(1, reduce) : streams_->Run(1, reduce);
+    });
   }
-
-  size_t Precede(StagedReduction &next) override {
-    next_ = &next;
-    return earlier_rounds_ + rounds_.size();
-  }
-
-  absl::Status CopyFirstRound() override { return Copy(rounds_.front()); }
 
 private:
   CUstream CopyStream() const { return streams_->side(0); }
@@ -165,7 +149,7 @@ private:
 
   /// Returns the part of a rank's staging memory that another one writes to in a round.
   CUdeviceptr StagingOf(int rank, int source, size_t round) const {
-    return staging_[rank] + (2 * (source < rank ? source : source - 1) + (earlier_rounds_ + round) % 2) * half_;
+    return staging_[rank] + (2 * (source < rank ? source : source - 1) + round % 2) * half_;
   }
   static CUdeviceptr SourceOf(const Piece &piece) { return ToDevicePointer(piece.transfer->own.src) + piece.first; }
 
@@ -196,18 +180,14 @@ private:
   std::vector<CUdeviceptr> staging_; // Staging memory by rank.
   int64_t half_ = 0;                 // Bytes of the half of a rank's staging memory that one source writes in a round.
   std::deque<Round> rounds_;
-  bool continues_ = false;    // The previous reduction has enqueued the first copies.
-  size_t earlier_rounds_ = 0; // Rounds of the reductions that this one continues.
-  StagedReduction *next_ = nullptr;
 };
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<StagedReduction>> ReduceStaged(PeerGroup &peers,
-                                                              const std::vector<SharedTransfer> &transfers,
-                                                              PeerReduction reduction, StagedReduction *previous) {
-  auto work = std::make_unique<ReductionInRounds>(peers);
-  CS336_RETURN_IF_ERROR(work->Prepare(transfers, reduction, previous));
+absl::StatusOr<std::unique_ptr<PeerWork>> ReduceStaged(PeerGroup &peers, const std::vector<SharedTransfer> &transfers,
+                                                       PeerReduction reduction) {
+  auto work = std::make_unique<StagedReduction>(peers);
+  CS336_RETURN_IF_ERROR(work->Prepare(transfers, reduction));
   return work;
 }
 

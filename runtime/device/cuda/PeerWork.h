@@ -17,7 +17,6 @@
 #include "absl/status/statusor.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <cuda.h>
 #include <memory>
@@ -93,22 +92,10 @@ absl::StatusOr<std::unique_ptr<PeerWork>> GatherFromPeers(PeerGroup &peers,
 /// a multiprocessor reads about 10 GB/s over NVLink, so that many are busy.
 absl::StatusOr<std::unique_ptr<PeerWork>>
 ReduceFromPeers(PeerGroup &peers, const std::vector<SharedTransfer> &transfers, PeerReduction reduction);
-/// A reduction through staging memory, whose halves its rounds use in turn.
-class StagedReduction : public PeerWork {
-public:
-  /// Lets this reduction enqueue the first copies of `next`, which directly follows it, before the copies of its own
-  /// last results. Returns the number of rounds so far: it tells `next` which half of the staging memory is free.
-  virtual size_t Precede(StagedReduction &next) = 0;
-  /// Enqueues the copies of the first round.
-  virtual absl::Status CopyFirstRound() = 0;
-};
-
 /// Reduces what copy engines have written to this rank's staging memory, and lets them copy the result for all_reduce.
-/// Copies and sums of different rounds overlap, and so do those of `previous`, unless it is null: the reduction whose
-/// last results may be distributed while this one begins.
-absl::StatusOr<std::unique_ptr<StagedReduction>> ReduceStaged(PeerGroup &peers,
-                                                              const std::vector<SharedTransfer> &transfers,
-                                                              PeerReduction reduction, StagedReduction *previous);
+/// Copies and sums of different rounds overlap.
+absl::StatusOr<std::unique_ptr<PeerWork>> ReduceStaged(PeerGroup &peers, const std::vector<SharedTransfer> &transfers,
+                                                       PeerReduction reduction);
 
 } // namespace cs336::runtime
 
