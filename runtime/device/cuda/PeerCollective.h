@@ -32,8 +32,8 @@ namespace cs336::runtime {
 ///
 /// Returns null, on all ranks, for other collectives: all_to_all, broadcast, and reductions of other types than f32,
 /// bf16 and f16, of operands whose addresses are not multiples of 16 bytes, or to parts whose lengths are not. If
-/// `exchange` is kAuto, also for what NCCL does faster: reductions of more than 256 MiB and, among more than two ranks,
-/// reductions of more than 8 MiB and gathers that no GEMM follows.
+/// `exchange` is kAuto, also for what NCCL does faster among more than two ranks: reductions of more than 8 MiB, and
+/// gathers that no GEMM follows.
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(NcclGroup &group, PeerGroup &peers,
                                                                        const CommandContext &context,
                                                                        const format::CollectiveT &collective,
