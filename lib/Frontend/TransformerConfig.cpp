@@ -77,6 +77,10 @@ static Error verifyElements(llvm::StringRef term, llvm::ArrayRef<int64_t> factor
 }
 
 Error TransformerConfig::verify() const {
+  if (dModel == 0 && dFF == 0 && numLayers == 0 && numHeads == 0)
+    return llvm::createStringError(llvm::formatv(
+        "the model has no size: give size, which is one of {0}, or d_model, d_ff, num_layers and num_heads",
+        llvm::join(getSizeNames(), ", ")));
   for (const IntegerField &field : getIntegerFields()) {
     int64_t value = this->*field.member;
     int64_t limit = field.member == &TransformerConfig::numLayers ? kMaxLayers : kMaxSize;
