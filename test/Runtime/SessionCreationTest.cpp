@@ -46,6 +46,17 @@ TEST(SessionCreationTest, MemoryLimitIsAnAnswer) {
   EXPECT_THAT(Message(status), HasSubstr("arena (for entry 'train') 240 bytes"));
 }
 
+/// Compiled code needs libm, which needs libc.
+TEST(SessionCreationTest, SymbolsOfOtherLibrariesAreNotFound) {
+  for (const char *symbol : {"abort", "memset", "sin"}) {
+    ProgramBuilder program = SampleProgram();
+    program.executable().kernels.front()->implementations.front()->functions.front()->symbol = symbol;
+    absl::Status status = CreateStatus(program);
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << symbol;
+    EXPECT_THAT(Message(status), HasSubstr(absl::StrCat("its code object has no symbol '", symbol, "'")));
+  }
+}
+
 TEST(SessionCreationTest, MoreThanTheHostHasIsAnAnswer) {
   ProgramBuilder program;
   program.Variable("a", MakeType(DType::kF32, {int64_t{1} << 58}));

@@ -19,6 +19,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
+#include <link.h>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -92,7 +93,11 @@ absl::StatusOr<KernelImage> KernelImage::Load(const format::CodeObjectT &object,
 
 absl::StatusOr<KernelFunction> KernelImage::Find(absl::string_view symbol) const {
   void *address = dlsym(library_.get(), std::string(symbol).c_str());
-  if (!address)
+  // dlsym() also finds symbols of the libraries that the code object needs.
+  Dl_info info;
+  link_map *own = nullptr, *owner = nullptr;
+  if (!address || dlinfo(library_.get(), RTLD_DI_LINKMAP, &own) != 0 ||
+      dladdr1(address, &info, reinterpret_cast<void **>(&owner), RTLD_DL_LINKMAP) == 0 || owner != own)
     return absl::DataLossError(absl::StrCat("its code object has no symbol '", symbol, "'"));
   return reinterpret_cast<KernelFunction>(address);
 }
