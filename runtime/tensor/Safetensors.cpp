@@ -21,32 +21,49 @@ namespace cs336::runtime {
 
 namespace {
 
-/// The position of a tensor's elements in the file.
-struct ByteRange {
-  int64_t begin;
-  int64_t end;
+/// A tensor that the header describes, and the position of its elements in the data.
+struct StoredTensor {
+  absl::string_view name;
+  const SafetensorsEntry *entry;
+  const StoredElement *element;
+  int64_t begin, end;
 };
 
-/// Returns the tensor that the header's entry describes; the data start at `begin`.
-absl::StatusOr<Tensor> ReadTensor(const SafetensorsEntry &entry, const ByteSource &source, int64_t begin,
-                                  ByteRange &range) {
+/// Checks an entry of the header of a file with `data_size` bytes of data.
+absl::StatusOr<StoredTensor> FindTensor(absl::string_view name, const SafetensorsEntry &entry, int64_t data_size) {
   CS336_RETURN_IF_ERROR(entry.status);
   const StoredElement *element = FindSafetensorsElement(entry.dtype);
   if (!element)
     return absl::InvalidArgumentError(absl::StrCat("elements of type '", entry.dtype, "' are not supported"));
-  const Dims &shape = entry.shape, &offsets = entry.data_offsets;
-  absl::optional<int64_t> size = StoredBytes(*element, shape);
+  const Dims &offsets = entry.data_offsets;
+  absl::optional<int64_t> size = StoredBytes(*element, entry.shape);
   if (!size)
     return MalformedSafetensors("the size of its shape overflows");
   if (offsets.size() != 2 || offsets[0] > offsets[1])
     return MalformedSafetensors("its 'data_offsets' are not a range");
-  if (int64_t data_size = source.size() - begin; offsets[1] > data_size)
+  if (offsets[1] > data_size)
     return MalformedSafetensors(absl::StrCat("truncated: its data end at byte ", offsets[1], " of ", data_size));
   if (offsets[1] - offsets[0] != *size)
     return MalformedSafetensors(
         absl::StrCat("its shape takes ", *size, " bytes, but its 'data_offsets' hold ", offsets[1] - offsets[0]));
-  range = {offsets[0], offsets[1]};
-  return ReadElements(*element, shape, source, begin + range.begin);
+  return StoredTensor{name, &entry, element, offsets[0], offsets[1]};
+}
+
+/// Checks that tensors cover all data exactly once, as the format requires.
+absl::Status CheckCoverage(const std::vector<StoredTensor> &stored, int64_t data_size) {
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+  for (const StoredTensor &each : stored)
+    ranges.emplace_back(each.begin, each.end);
+  std::sort(ranges.begin(), ranges.end());
+  int64_t next = 0;
+  for (auto [begin, end] : ranges) {
+    if (begin != next)
+      return MalformedSafetensors(absl::StrCat("its tensors overlap or leave a gap at byte ", std::min(next, begin)));
+    next = end;
+  }
+  if (next != data_size)
+    return MalformedSafetensors(absl::StrCat(data_size - next, " bytes follow its last tensor"));
+  return absl::OkStatus();
 }
 
 /// A file's header, and the offset of the data.
@@ -80,27 +97,24 @@ absl::StatusOr<FileNotes> ReadSafetensorsNotes(const ByteSource &source) {
 
 absl::StatusOr<TensorMap> ReadSafetensors(const ByteSource &source) {
   CS336_ASSIGN_OR_RETURN(FileHeader header, ReadFileHeader(source));
-  TensorMap tensors;
-  std::vector<ByteRange> ranges;
+  int64_t data_size = source.size() - header.data_begin;
+  std::vector<StoredTensor> stored;
   for (const auto &[name, entry] : header.contents.entries) {
-    absl::StatusOr<Tensor> tensor = ReadTensor(entry, source, header.data_begin, ranges.emplace_back());
+    absl::StatusOr<StoredTensor> found = FindTensor(name, entry, data_size);
+    if (!found.ok())
+      return Annotate(found.status(), absl::StrCat("tensor '", name, "'"));
+    stored.push_back(*found);
+  }
+  // Memory is allocated only after that: tensors that share bytes could take any multiple of the file's size.
+  CS336_RETURN_IF_ERROR(CheckCoverage(stored, data_size));
+  TensorMap tensors;
+  for (const StoredTensor &each : stored) {
+    absl::StatusOr<Tensor> tensor =
+        ReadElements(*each.element, each.entry->shape, source, header.data_begin + each.begin);
     if (!tensor.ok())
-      return Annotate(tensor.status(), absl::StrCat("tensor '", name, "'"));
-    tensors.emplace(name, *std::move(tensor));
+      return Annotate(tensor.status(), absl::StrCat("tensor '", each.name, "'"));
+    tensors.emplace(each.name, *std::move(tensor));
   }
-  // The format requires that tensors cover all data exactly once.
-  std::sort(ranges.begin(), ranges.end(),
-            [](ByteRange a, ByteRange b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
-  int64_t next = 0;
-  for (ByteRange range : ranges) {
-    if (range.begin != next)
-      return MalformedSafetensors(absl::StrCat("its tensors overlap or leave a gap at "
-                                               "byte ",
-                                               std::min(next, range.begin)));
-    next = range.end;
-  }
-  if (int64_t data_size = source.size() - header.data_begin; next != data_size)
-    return MalformedSafetensors(absl::StrCat(data_size - next, " bytes follow its last tensor"));
   return tensors;
 }
 
