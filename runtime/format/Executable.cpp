@@ -11,6 +11,7 @@
 #include "cs336/runtime/Storage.h"
 #include "cs336/runtime/format/ExecutableFile.h"
 #include "cs336/runtime/format/ReservedMemory.h"
+#include "format/TableContents.h"
 #include "format/Verifier.h"
 #include "status/StatusMacros.h"
 
@@ -24,43 +25,6 @@ namespace cs336::runtime {
 
 static_assert(static_cast<int>(DType::kF64) == static_cast<int>(format::DType::f64) &&
               static_cast<int>(DType::kI1) == static_cast<int>(format::DType::i1));
-
-namespace {
-
-/// Checks the alignment of vectors of 8-byte elements (shapes, strides, ranges
-/// of integers, and boxes of tensor maps), which FlatBuffers' verifier does not
-/// check.
-bool HasAlignedVectors(const format::Executable &executable) {
-  auto aligned = [](const auto *vector) {
-    return !vector || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % alignof(int64_t) == 0;
-  };
-  auto all = [](const auto *tables, const auto &predicate) {
-    return !tables || std::all_of(tables->begin(), tables->end(), predicate);
-  };
-  auto has_aligned_type = [&](const auto *table) { return aligned(table->type()->shape()); };
-  auto has_aligned_layout = [&](const auto *table) { return aligned(table->shape()) && aligned(table->strides()); };
-  auto has_aligned_operand = [&](const format::OperandSignature *operand) {
-    return has_aligned_layout(operand) && aligned(operand->ranges());
-  };
-  auto has_aligned_map = [&](const format::TensorMap *map) {
-    return aligned(map->sizes()) && aligned(map->strides()) && aligned(map->box());
-  };
-  auto has_aligned_maps = [&](const format::Implementation *implementation) {
-    return all(implementation->functions(),
-               [&](const auto *function) { return all(function->tensor_maps(), has_aligned_map); });
-  };
-  auto has_aligned_kernel = [&](const format::Kernel *kernel) {
-    return all(kernel->signature()->operands(), has_aligned_operand) &&
-           all(kernel->implementations(), has_aligned_maps);
-  };
-  return all(executable.variables(), has_aligned_type) && all(executable.kernels(), has_aligned_kernel) &&
-         all(executable.entries(), [&](const format::Entry *entry) {
-           return all(entry->inputs(), has_aligned_type) && all(entry->outputs(), has_aligned_type) &&
-                  all(entry->allocations(), has_aligned_type) && all(entry->buffers(), has_aligned_layout);
-         });
-}
-
-} // namespace
 
 DType ToDType(format::DType dtype) { return static_cast<DType>(dtype); }
 
@@ -129,9 +93,13 @@ absl::StatusOr<std::shared_ptr<const Executable>> Executable::FromBytes(absl::Sp
   }
   constexpr flatbuffers::uoffset_t kMostDepth = 16, kMostTables = 1 << 26;
   flatbuffers::Verifier verifier(bytes.data(), bytes.size(), kMostDepth, kMostTables);
-  if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE || !format::VerifyExecutableBuffer(verifier) ||
-      !HasAlignedVectors(*format::GetExecutable(bytes.data())))
+  if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE || !format::VerifyExecutableBuffer(verifier))
     return absl::DataLossError("malformed executable: FlatBuffers' verifier rejects its table");
+  TableContents contents = ExamineTable(*format::GetExecutable(bytes.data()), bytes.size());
+  if (!contents.is_aligned)
+    return absl::DataLossError("malformed executable: a vector of its table is not aligned");
+  if (contents.bytes > bytes.size())
+    return absl::DataLossError("malformed executable: several parts of its table share their contents");
 
   std::shared_ptr<Executable> executable(new Executable);
   format::GetExecutable(bytes.data())->UnPackTo(&executable->description_);

@@ -109,6 +109,31 @@ TEST_P(VectorAlignmentTest, RefusesAVectorThatStarts4BytesLater) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("malformed executable"));
 }
 
+/// Unpacking would copy the code once for each reference.
+TEST(SharedContentsTest, PartsOfATableDoNotShareThem) {
+  format::ExecutableT program = ProgramOfOnes();
+  auto seal = [&](int references) {
+    flatbuffers::FlatBufferBuilder builder;
+    format::CodeObjectT object;
+    object.target = "x86_64";
+    object.image.assign(1 << 16, 0);
+    auto shared = format::CodeObject::Pack(builder, &object);
+    auto objects = builder.CreateVector(std::vector(references, shared));
+    std::vector<flatbuffers::Offset<format::Entry>> packed;
+    for (const auto &entry : program.entries)
+      packed.push_back(format::Entry::Pack(builder, entry.get()));
+    auto entries = builder.CreateVector(packed);
+    format::ExecutableBuilder executable(builder);
+    executable.add_objects(objects);
+    executable.add_entries(entries);
+    format::FinishExecutableBuffer(builder, executable.Finish());
+    return Executable::FromBytes(testing::AsBytes(format::Seal(builder.GetBufferPointer(), builder.GetSize())))
+        .status();
+  };
+  EXPECT_THAT(std::string(seal(2).message()), HasSubstr("several parts of its table share their contents"));
+  EXPECT_THAT(std::string(seal(1).message()), ::testing::Not(HasSubstr("share their contents")));
+}
+
 INSTANTIATE_TEST_SUITE_P(Vectors, VectorAlignmentTest, ::testing::ValuesIn(kVectors),
                          [](const auto &info) { return info.param.name; });
 
