@@ -124,13 +124,21 @@ std::vector<std::string> EnvironmentWith(const std::vector<std::string> &assignm
 /// The signals that are forwarded to the ranks.
 constexpr std::array<int, 5> kForwarded{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
+/// Returns true if this process was started to ignore a signal, as nohup and shells do it for jobs in the background.
+/// Ranks inherit this.
+bool IsIgnored(int signal) {
+  struct sigaction action;
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 /// The ranks, from their start until the last has ended.
 class Job {
 public:
   explicit Job(const LaunchOptions &options) : options_(options), limits_(options.timeout) {
     signals_.add(SIGCHLD);
     for (int signal : kForwarded)
-      signals_.add(signal);
+      if (!IsIgnored(signal))
+        signals_.add(signal);
   }
   /// Kills ranks that an exception has left running.
   ~Job() { SignalAll(SIGKILL); }
