@@ -315,5 +315,25 @@ TEST(TcpGroupTest, TheFirstFailureIsReported) {
   EXPECT_EQ(reported, statuses[0]);
 }
 
+TEST(TcpGroupTest, ALongReasonIsCut) {
+  for (size_t length : {size_t{20'000}, size_t{3'000'000}}) {
+    testing::TestGroup group = testing::CreateTcpGroup(2);
+    std::vector<Communicator *> ranks;
+    for (auto &rank : group)
+      ranks.push_back(&*rank);
+    std::string reason(length, 'x');
+    ranks[1]->Fail(absl::InternalError(reason));
+    std::string expected = absl::StrCat("rank 1: ", reason).substr(0, 64 << 10);
+    for (Communicator *rank : ranks) {
+      float value = 0;
+      absl::Status status;
+      while (status.ok())
+        status = rank->AllReduce(&value, &value, 1, DType::kF32, Reduction::kSum);
+      EXPECT_EQ(status.message().substr(0, 100), expected.substr(0, 100));
+      EXPECT_LE(status.message().size(), expected.size() + 100);
+    }
+  }
+}
+
 } // namespace
 } // namespace cs336::runtime

@@ -20,9 +20,6 @@ namespace {
 
 using asio::ip::tcp;
 
-/// A table of 10,000 ranks fits.
-constexpr uint32_t kMaxControlBytes = 2 << 20;
-
 std::string Where(const RankEnvironment &environment) {
   return absl::StrCat("the rendezvous at ", environment.address, ":", environment.port);
 }

@@ -34,6 +34,7 @@ public:
   /// connection is of no use.
   void Receive(Handler handler);
   void Send(const nlohmann::json &message);
+  void set_max_bytes(uint32_t max_bytes) { max_bytes_ = max_bytes; }
   bool HasUnsent() const { return !unsent_.empty(); }
   void Close();
 

@@ -83,7 +83,9 @@ std::optional<std::vector<PeerAddress>> ReadPeersMessage(const json &message) {
 }
 
 json FailureMessage(const absl::Status &failure) {
-  return {{"failure", {{"code", static_cast<int>(failure.code())}, {"reason", std::string(failure.message())}}}};
+  constexpr size_t kMostReasonBytes = 64 << 10;
+  std::string reason(failure.message().substr(0, kMostReasonBytes));
+  return {{"failure", {{"code", static_cast<int>(failure.code())}, {"reason", std::move(reason)}}}};
 }
 
 absl::Status ReadFailureMessage(const json &message) {

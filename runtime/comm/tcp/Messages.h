@@ -21,6 +21,9 @@ namespace cs336::runtime {
 /// The version of the messages, and of what ranks send each other.
 inline constexpr int kProtocol = 2;
 
+/// Larger messages of a rank, and of the rendezvous, are refused. A table of 10,000 ranks fits.
+inline constexpr uint32_t kMaxControlBytes = 2 << 20;
+
 /// The first message of a rank.
 struct JoinRequest {
   int protocol;
@@ -47,7 +50,7 @@ std::optional<JoinRequest> ReadJoinMessage(const nlohmann::json &message);
 nlohmann::json PeersMessage(const std::vector<PeerAddress> &peers);
 std::optional<std::vector<PeerAddress>> ReadPeersMessage(const nlohmann::json &message);
 
-/// The reason why the group has ended, or why a rank is refused.
+/// The reason why the group has ended, or why a rank is refused. A reason of more than 64 KiB is cut.
 nlohmann::json FailureMessage(const absl::Status &failure);
 /// Returns OK for any other message.
 absl::Status ReadFailureMessage(const nlohmann::json &message);

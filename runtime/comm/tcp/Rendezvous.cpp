@@ -162,6 +162,7 @@ private:
       return stream->Send(FailureMessage(status));
     if (!failure_.ok())
       return stream->Send(FailureMessage(failure_));
+    stream->set_max_bytes(kMaxControlBytes);
     asio::error_code error;
     std::string address = stream->socket().remote_endpoint(error).address().to_string();
     members_[request.rank] = {std::move(stream), std::move(address), request.port, absl::Now(), 0};
