@@ -12,8 +12,10 @@ that gets the group runs a program that was compiled for as many ranks:
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, Literal
 
@@ -46,6 +48,17 @@ class Group:
 
     def __init__(self, group: _cs336.Group) -> None:
         self._group = group
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def _use(self) -> Iterator[None]:
+        """Raise RuntimeError if another thread is within a method of the group."""
+        if not self._lock.acquire(blocking=False):
+            raise RuntimeError("the group is in use by another thread: call it from one thread at a time")
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     @property
     def rank(self) -> int:
@@ -73,9 +86,11 @@ class Group:
         Raises
         ------
         RuntimeError
-            If a rank has failed, has left, or does not call it in time. The message names the rank.
+            If a rank has failed, has left, or does not call it in time: the message names the rank. If another thread
+            is within a method of the group, or this process was forked from the rank.
         """
-        self._group.barrier()
+        with self._use():
+            self._group.barrier()
 
     def all_reduce(self, array: Any, reduction: Literal["sum", "mean", "max", "min"] = "mean") -> NDArray[Any]:
         """Return the sum, mean, maximum or minimum over the ranks' arrays, which have one shape and type.
@@ -98,18 +113,26 @@ class Group:
         Raises
         ------
         RuntimeError
-            If a rank has failed, has left, or does not call it in time. The message names the rank.
+            As for `barrier`.
         TypeError
             If `array` is neither an array nor a number.
         ValueError
-            If the ranks' arrays differ in type or number of elements, the reduction is unknown, or the elements are
-            booleans.
+            If the ranks' arrays differ in type or number of elements, the reduction is unknown, the elements are
+            booleans, or the array lies on a GPU.
         """
-        return self._group.all_reduce(_as_array(array), reduction)
+        with self._use():
+            return self._group.all_reduce(_as_array(array), reduction)
 
     def close(self) -> None:
-        """Leave the group, once the sessions that use it are gone too."""
-        self._group.close()
+        """Leave the group, once the sessions that use it are gone too.
+
+        Raises
+        ------
+        RuntimeError
+            If another thread is within a method of the group.
+        """
+        with self._use():
+            self._group.close()
 
     def __enter__(self) -> Group:
         return self

@@ -38,19 +38,20 @@ static RankGroup joinGroup(double timeout) {
   return {*place, valueOrThrow(std::move(joined))};
 }
 
-static runtime::Communicator &open(const RankGroup &group) {
+/// Returns the communicator, which lives as long as the caller uses it: another thread may close the group.
+static std::shared_ptr<runtime::Communicator> open(const RankGroup &group) {
   if (!group.communicator)
     throwStatus(absl::FailedPreconditionError("this process has left the group: it was closed"));
-  return *group.communicator;
+  return group.communicator;
 }
 
 static void barrier(const RankGroup &group) {
-  runtime::Communicator &communicator = open(group);
+  std::shared_ptr<runtime::Communicator> communicator = open(group);
   absl::Status status;
   {
     nb::gil_scoped_release release;
     int64_t value = 0;
-    status = communicator.AllReduce(&value, &value, 1, runtime::DType::kI64, runtime::Reduction::kSum);
+    status = communicator->AllReduce(&value, &value, 1, runtime::DType::kI64, runtime::Reduction::kSum);
   }
   throwIfError(status);
 }
@@ -68,15 +69,17 @@ static runtime::Reduction parseReduction(const std::string &name) {
 }
 
 static OutputArray allReduce(const RankGroup &group, nb::handle value, const std::string &reduction) {
-  runtime::Communicator &communicator = open(group);
+  std::shared_ptr<runtime::Communicator> communicator = open(group);
   runtime::Reduction kind = parseReduction(reduction);
-  runtime::Tensor result =
-      valueOrThrow(runtime::Tensor::CopyOf(viewOf(takeArray(value, "the array to reduce"), "the array to reduce")));
+  InputArray array = takeArray(value, "the array to reduce");
+  if (placementOf(array) != runtime::Placement::kHost)
+    throw nb::value_error("the array to reduce lies on a GPU: copy it to the host (in PyTorch, tensor.cpu())");
+  runtime::Tensor result = valueOrThrow(runtime::Tensor::CopyOf(viewOf(array, "the array to reduce")));
   absl::Status status;
   {
     nb::gil_scoped_release release;
     void *data = result.mutable_view().mutable_data();
-    status = communicator.AllReduce(data, data, result.view().num_elements(), result.view().dtype(), kind);
+    status = communicator->AllReduce(data, data, result.view().num_elements(), result.view().dtype(), kind);
   }
   throwIfError(status);
   return toArray(result.view());
@@ -110,8 +113,9 @@ void python::bindGroup(nb::module_ &module) {
       .def("barrier", &barrier)
       .def("all_reduce", &allReduce, nb::arg("array"), nb::arg("reduction"))
       .def("close", [](RankGroup &group) {
+        std::shared_ptr<runtime::Communicator> communicator = std::move(group.communicator);
         nb::gil_scoped_release release;
-        group.communicator.reset();
+        communicator.reset();
       });
   module.def("join_group", &joinGroup, nb::arg("timeout"));
   module.def("launch", &launch, nb::arg("command"), nb::arg("ranks"), nb::arg("timeout"));

@@ -172,6 +172,85 @@ def test_user_signals_reach_all_ranks(tmp_path: Path) -> None:
     assert launcher.wait(60) == 0
 
 
+IGNORED = """
+import signal, sys
+print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN, flush=True)
+signal.sigwait({signal.SIGTERM})
+"""
+
+
+def test_ignored_signals_stay_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text(IGNORED)
+    launcher = subprocess.Popen(
+        ["nohup", *LAUNCH, "1", str(path)],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert launcher.stdout
+    assert launcher.stdout.readline() == "rank 0: True\n"
+    launcher.send_signal(signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        launcher.wait(0.5)
+    launcher.send_signal(signal.SIGTERM)
+    assert launcher.wait(60) != 0
+
+
+FORK = """
+import cs336, numpy as np, os
+group = cs336.distributed.init()
+if (child := os.fork()) == 0:
+    try:
+        group.barrier()
+    except RuntimeError as error:
+        print(error, flush=True)
+    group.close()
+    raise SystemExit(3)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+print(group.all_reduce(np.int64(group.rank + 1), "sum"))
+"""
+
+
+def test_child_of_a_rank_ends_and_leaves_the_group_alone(tmp_path: Path) -> None:
+    done = launch(tmp_path, 2, FORK, "--timeout", "20")
+    assert done.returncode == 0, done.stdout + done.stderr
+    for rank in range(2):
+        assert f"rank {rank}: this process was forked from rank {rank}: only the rank itself" in done.stdout
+        assert f"rank {rank}: 3\n" in done.stdout
+
+
+CLOSE = """
+import cs336, threading, time
+group = cs336.distributed.init(timeout=20)
+if group.rank == 0:
+    thread = threading.Thread(target=group.barrier)
+    thread.start()
+    while not group._lock.locked():
+        time.sleep(0.01)
+    for call in (group.barrier, group.close):
+        try:
+            call()
+        except RuntimeError as error:
+            print(error)
+    open(PATH, "w").close()
+    thread.join()
+else:
+    import os
+    while not os.path.exists(PATH):
+        time.sleep(0.01)
+    group.barrier()
+group.close()
+"""
+
+
+def test_group_is_used_by_one_thread_at_a_time(tmp_path: Path) -> None:
+    done = launch(tmp_path, 2, CLOSE.replace("PATH", repr(str(tmp_path / "go"))), "--timeout", "20")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("rank 0: the group is in use by another thread") == 2
+
+
 def test_launch_runs_modules_and_passes_arguments() -> None:
     done = run([*LAUNCH, "2", "-m", "platform", "--terse", "x"])
     assert done.returncode == 0, done.stderr

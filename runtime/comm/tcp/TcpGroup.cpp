@@ -21,6 +21,7 @@
 #include <cstring>
 #include <mutex>
 #include <type_traits>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -251,6 +252,72 @@ private:
   std::vector<std::vector<char>> scratch_;
 };
 
+/// A communicator that its own process uses, and no child that fork() makes: the child has no thread of connections,
+/// and shares the connections with its parent.
+class OwnProcessCommunicator : public Communicator {
+public:
+  explicit OwnProcessCommunicator(std::unique_ptr<TcpCommunicator> own) : process_(getpid()), own_(own.release()) {}
+  ~OwnProcessCommunicator() override {
+    // In a child, destroying the connections would end the parent's.
+    if (IsOwnProcess())
+      delete own_;
+  }
+
+  int rank() const override { return own_->rank(); }
+  int size() const override { return own_->size(); }
+  absl::Duration timeout() const override { return own_->timeout(); }
+
+  absl::Status AllReduce(const void *src, void *dst, int64_t count, DType dtype, Reduction reduction) override {
+    CS336_RETURN_IF_ERROR(CheckProcess());
+    return own_->AllReduce(src, dst, count, dtype, reduction);
+  }
+  absl::Status AllGather(const void *src, void *dst, int64_t count, DType dtype) override {
+    CS336_RETURN_IF_ERROR(CheckProcess());
+    return own_->AllGather(src, dst, count, dtype);
+  }
+  absl::Status ReduceScatter(const void *src, void *dst, int64_t count, DType dtype, Reduction reduction) override {
+    CS336_RETURN_IF_ERROR(CheckProcess());
+    return own_->ReduceScatter(src, dst, count, dtype, reduction);
+  }
+  absl::Status Broadcast(const void *src, void *dst, int64_t count, DType dtype, int root) override {
+    CS336_RETURN_IF_ERROR(CheckProcess());
+    return own_->Broadcast(src, dst, count, dtype, root);
+  }
+  absl::Status AllToAll(const void *src, void *dst, int64_t count, DType dtype) override {
+    CS336_RETURN_IF_ERROR(CheckProcess());
+    return own_->AllToAll(src, dst, count, dtype);
+  }
+  absl::Status CompareProgram(uint64_t hash) override {
+    CS336_RETURN_IF_ERROR(CheckProcess());
+    return own_->CompareProgram(hash);
+  }
+
+  void OnFailure(FailureHandler handler) override {
+    if (IsOwnProcess())
+      own_->OnFailure(std::move(handler));
+  }
+  void Fail(const absl::Status &failure) override {
+    if (IsOwnProcess())
+      own_->Fail(failure);
+  }
+  void NoteProgress(int64_t collectives) override {
+    if (IsOwnProcess())
+      own_->NoteProgress(collectives);
+  }
+
+private:
+  bool IsOwnProcess() const { return process_ == getpid(); }
+  absl::Status CheckProcess() const {
+    if (IsOwnProcess())
+      return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat("this process was forked from rank ", own_->rank(),
+                                                      ": only the rank itself can communicate with other ranks"));
+  }
+
+  const pid_t process_;
+  TcpCommunicator *const own_;
+};
+
 } // namespace
 
 absl::StatusOr<std::unique_ptr<Communicator>> JoinTcpGroup(const RankEnvironment &environment, absl::Duration timeout) {
@@ -264,7 +331,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> JoinTcpGroup(const RankEnvironment
                              auto communicator = std::make_unique<TcpCommunicator>(environment.rank, environment.size,
                                                                                    timeout, std::move(rendezvous));
                              CS336_RETURN_IF_ERROR(communicator->Join(environment));
-                             return communicator;
+                             return std::make_unique<OwnProcessCommunicator>(std::move(communicator));
                            });
 }
 

@@ -57,7 +57,7 @@ public:
 /// send parts of each rank's block directly to the rank that reduces them.
 ///
 /// A thread of each rank sends heartbeats. An error of a collective names the rank that caused it and ends the group on
-/// all ranks.
+/// all ranks. In a child that fork() makes, collectives return FAILED_PRECONDITION.
 ///
 /// Errors: DEADLINE_EXCEEDED with the ranks that are missing, UNAVAILABLE if the rendezvous cannot be reached,
 /// INVALID_ARGUMENT if it rejects this rank, RESOURCE_EXHAUSTED if there are too many open files, or too little memory.
