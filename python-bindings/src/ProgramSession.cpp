@@ -164,7 +164,8 @@ void ProgramSession::runSteps(const std::string &entry, const nb::dict &inputs, 
       status = session->Run(entry, tensors, observer);
       if (status.ok())
         status = afterStep();
-      isInterrupted = step + 1 < steps && hasPythonSignal();
+      // After an error, Python runs the handlers once it goes on.
+      isInterrupted = status.ok() && step + 1 < steps && hasPythonSignal();
     }
     return status;
   }));

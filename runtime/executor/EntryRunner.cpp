@@ -235,9 +235,9 @@ absl::Status EntryRunner::Outcome() const {
 absl::Status EntryRunner::Run(absl::Span<const NamedTensor> inputs, RunObserver *observer) {
   RunScope scope(device_);
   CS336_RETURN_IF_ERROR(scope.began());
+  has_failed_ = true;
   CS336_RETURN_IF_ERROR(FeedInputs(inputs));
   arena_.holder = nullptr;
-  has_failed_ = true;
   CS336_RETURN_IF_ERROR(observer ? ExecuteObserved(*observer) : sequence_->Execute());
   CS336_RETURN_IF_ERROR(done_->Record());
   CS336_RETURN_IF_ERROR(readback_.Enqueue(device_));
