@@ -8,6 +8,7 @@
 #include "cs336/Dialect/Exec/IR/KernelNames.h"
 
 #include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
+#include "cs336/Support/CompletePrinting.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/xxhash.h"
@@ -34,6 +35,6 @@ void exec::nameByContents(KernelOp kernel, StringRef description) {
   kernel.setSymName(description);
   std::string text;
   llvm::raw_string_ostream stream(text);
-  kernel->print(stream, OpPrintingFlags().enableDebugInfo(false).printGenericOpForm().useLocalScope());
+  kernel->print(stream, printCompletely().enableDebugInfo(false).printGenericOpForm().useLocalScope());
   kernel.setSymName(llvm::formatv("{0}_{1:x-4}", description, static_cast<uint16_t>(llvm::xxh3_64bits(text))).str());
 }

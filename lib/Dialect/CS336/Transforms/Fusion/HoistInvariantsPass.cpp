@@ -12,6 +12,8 @@
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
 #include "cs336/Statistics/PassCounter.h"
 #include "cs336/Statistics/RemarkOptions.h"
+#include "cs336/Support/CompletePrinting.h"
+#include "mlir/IR/AsmState.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -69,6 +71,7 @@ private:
 static constexpr RemarkOptions hoistInvariantsRemarks("cs336-hoist-invariants");
 
 InvariantAnalysis::InvariantAnalysis(Block &block) {
+  AsmState printing(block.getParentOp()->getContext(), printCompletely());
   for (Operation &op : block) {
     bool isCandidate = isPure(&op) && op.getNumRegions() == 0 && op.getNumResults() == 1 &&
                        llvm::all_of(op.getOperands(), [&](Value operand) { return isInvariant(operand); });
@@ -76,7 +79,9 @@ InvariantAnalysis::InvariantAnalysis(Block &block) {
       continue;
     std::string text;
     llvm::raw_string_ostream os(text);
-    os << op.getName() << op.getAttrDictionary() << op.getResult(0).getType();
+    os << op.getName();
+    op.getAttrDictionary().print(os, printing);
+    os << op.getResult(0).getType();
     for (Value operand : op.getOperands())
       os << ' ' << structures.lookup(operand);
     structures[op.getResult(0)] = llvm::xxh3_64bits(text);

@@ -7,6 +7,8 @@
 
 #include "RepeatedBlocks.h"
 
+#include "cs336/Support/CompletePrinting.h"
+#include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/StringMap.h"
@@ -96,11 +98,13 @@ static SmallVector<Cut> findCuts(ArrayRef<Operation *> activations) {
 static std::string describe(ArrayRef<Operation *> operations, Value input) {
   std::string text;
   llvm::raw_string_ostream stream(text);
+  AsmState printing(input.getContext(), printCompletely());
   DenseMap<Value, size_t> numbers;
   numbers[input] = 0;
   for (Operation *op : operations) {
     op->walk<WalkOrder::PreOrder>([&](Operation *nested) {
-      stream << nested->getName() << nested->getAttrDictionary();
+      stream << nested->getName();
+      nested->getAttrDictionary().print(stream, printing);
       llvm::interleaveComma(nested->getResultTypes(), stream << " : ");
     });
     stream << " of ";
