@@ -57,6 +57,8 @@ public:
   Autocast(Block &block, FloatType low) : block(block), low(low), builder(low.getContext()) {}
 
   void run();
+  /// Casts the results with these numbers back to their types.
+  void restoreResults(ArrayRef<unsigned> results);
 
   int64_t numCasts = 0;
 
@@ -182,11 +184,28 @@ void Autocast::setResults(Operation *op, Choice choice) {
   }
 }
 
+/// Returns whether operands and results of an operation may change their types. Without a policy of its own, an
+/// operation follows its only floating-point operand; others may have operands whose types must agree.
+static bool hasPolicy(Operation *op) {
+  auto isFloating = [](Type type) { return getFloatType(type) != nullptr; };
+  return isa<AutocastOpInterface>(op) ||
+         (isa<FusibleOpInterface>(op) && llvm::count_if(op->getOperandTypes(), isFloating) <= 1);
+}
+
+void Autocast::restoreResults(ArrayRef<unsigned> results) {
+  Operation *terminator = block.getTerminator();
+  for (unsigned index : results) {
+    OpOperand &operand = terminator->getOpOperand(index);
+    if (FloatType type = original.lookup(operand.get()))
+      operand.set(getCast(operand.get(), type, terminator));
+  }
+}
+
 void Autocast::run() {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (op.hasTrait<OpTrait::IsTerminator>())
       continue;
-    if (!isa<AutocastOpInterface, FusibleOpInterface>(op)) {
+    if (!hasPolicy(&op)) {
       restoreOperands(&op);
       continue;
     }
@@ -250,6 +269,12 @@ void AutocastPass::runOnOperation() {
   Block &block = function.getBody().front();
   Autocast autocast(block, low);
   autocast.run();
+  // Their storage has the same type before and after a run.
+  SmallVector<unsigned> variables;
+  for (unsigned index = 0; index < function.getNumResults(); ++index)
+    if (StringRef kind = getPortKind(function.getResultAttrDict(index)); kind == port::kState || kind == port::kDerived)
+      variables.push_back(index);
+  autocast.restoreResults(variables);
   numCasts += autocast.numCasts;
   function.setFunctionType(
       FunctionType::get(&getContext(), function.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
