@@ -12,6 +12,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace cs336;
 
@@ -33,6 +35,11 @@ static bool isZero(Value value) { return getSplatNumber(value) == 0.0; }
 // Scale
 //===----------------------------------------------------------------------===//
 
+bool cs336::fitsFloat32(double factor) {
+  auto rounded = static_cast<float>(factor);
+  return std::isfinite(rounded) && (rounded != 0) == (factor != 0);
+}
+
 std::optional<Scaling> cs336::matchScaling(Operation *op) {
   if (auto add = dyn_cast<AddOp>(op)) {
     // Adding zeros is a mask that hides nothing.
@@ -51,7 +58,7 @@ std::optional<Scaling> cs336::matchScaling(Operation *op) {
     operand = op->getOperand(1);
     factor = getSplatNumber(op->getOperand(0));
   }
-  if (!factor || !std::isfinite(*factor))
+  if (!factor || !fitsFloat32(*factor))
     return std::nullopt;
   return Scaling{operand, *factor};
 }

@@ -17,6 +17,9 @@ namespace cs336 {
 /// As `getSplat`, converted to double.
 std::optional<double> getSplatNumber(mlir::Value value);
 
+/// Returns whether a factor is finite and stays different from 0 in float32, in which kernels multiply.
+bool fitsFloat32(double factor);
+
 /// A tensor whose elements are all multiplied by one finite number.
 struct Scaling {
   mlir::Value operand;

@@ -143,7 +143,7 @@ bool Matcher::matchPlain(Operation *softmax, Value input) {
   while (!scores) {
     // Hidden scores must stay −∞ through all later operations.
     Operation *op = input.getDefiningOp();
-    if (!op || !(scale > 0) || !std::isfinite(scale))
+    if (!op || !(scale > 0) || !fitsFloat32(scale))
       return false;
     if ((scores = dyn_cast<MatmulOp>(op)))
       break;
@@ -230,7 +230,7 @@ void Matcher::peelScales() {
     Operation *user = *input.user_begin();
     std::optional<Scaling> scaling = matchScaling(user);
     double scale = scaling ? match.scale * scaling->factor : 0;
-    if (!scaling || scaling->operand != input || !(scale > 0) || !std::isfinite(scale))
+    if (!scaling || scaling->operand != input || !(scale > 0) || !fitsFloat32(scale))
       return;
     match.scale = scale;
     input = user->getResult(0);

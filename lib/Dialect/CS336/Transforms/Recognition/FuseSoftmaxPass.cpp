@@ -82,8 +82,8 @@ static Absorbed absorbScores(const SoftmaxChain &chain) {
       break;
     }
     double scale = absorbed.scale * (scaling ? scaling->factor : 1.0);
-    if (!std::isfinite(scale)) {
-      remarkStays(op, what, "the combined scale with the scales that follow is infinite");
+    if (!fitsFloat32(scale)) {
+      remarkStays(op, what, "the combined scale with the scales that follow is infinite or 0 in float32");
       break;
     }
     absorbed.end = scaling ? scaling->operand : masking->operand;
@@ -103,7 +103,7 @@ static Absorbed absorbGradient(const SoftmaxChain &chain) {
     Operation *user = *absorbed.end.user_begin();
     std::optional<Scaling> scaling = matchScaling(user);
     std::optional<Masking> masking = matchMaskedGradient(user);
-    bool isScaling = scaling && scaling->operand == absorbed.end && std::isfinite(absorbed.scale * scaling->factor);
+    bool isScaling = scaling && scaling->operand == absorbed.end && fitsFloat32(absorbed.scale * scaling->factor);
     bool isMasking = masking && masking->operand == absorbed.end && !absorbed.masking;
     if (!isScaling && !isMasking)
       break;
