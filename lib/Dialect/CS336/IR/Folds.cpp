@@ -163,6 +163,9 @@ OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
     return {};
   APFloat value = splat.getSplatValue<APFloat>();
   bool losesInfo;
+  // Kernels round from float64 to 16 bits by way of float32.
+  if (splat.getElementType().isF64())
+    value.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &losesInfo);
   value.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
   return DenseElementsAttr::get(cast<ShapedType>(getType()), value);
 }

@@ -232,7 +232,7 @@ def CS336_CastOp : CS336_PointwiseOp<"cast", [Differentiable, CS336_AutocastOpIn
   let description = [{
     Converts every element. The shape does not change.
 
-    - Between floats: rounds to nearest even.
+    - Between floats: rounds to nearest even. From f64 to bf16 or f16: rounds to f32 first.
     - From float to integer: truncates toward zero.
     - Between integers: sign-extends or truncates.
     - From i1: 0 or 1.
