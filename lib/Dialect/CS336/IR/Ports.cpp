@@ -53,10 +53,12 @@ DictionaryAttr cs336::makePort(MLIRContext *context, StringRef kind, StringRef n
   return withShards(context, builder.getDictionaryAttr(attributes), shards);
 }
 
-std::optional<unsigned> cs336::findArgument(FunctionOpInterface function, StringRef name) {
-  for (unsigned index = 0; index < function.getNumArguments(); ++index)
-    if (getPortName(function.getArgAttrDict(index)) == name)
+std::optional<unsigned> cs336::findArgument(FunctionOpInterface function, StringRef kind, StringRef name) {
+  for (unsigned index = 0; index < function.getNumArguments(); ++index) {
+    DictionaryAttr attributes = function.getArgAttrDict(index);
+    if (getPortKind(attributes) == kind && getPortName(attributes) == name)
       return index;
+  }
   return std::nullopt;
 }
 

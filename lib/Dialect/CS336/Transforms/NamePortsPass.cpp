@@ -62,21 +62,35 @@ private:
     return list.getDictionary(&getContext());
   }
 
+  /// Returns `name`, with a number if the caller has given this name to another port.
+  static std::string makeName(const std::string &name, const llvm::StringSet<> &taken) {
+    std::string free = name;
+    for (int next = 1; taken.contains(free); ++next)
+      free = name + "_" + std::to_string(next);
+    return free;
+  }
+
   void nameArguments(func::FuncOp function) {
+    llvm::StringSet<> taken;
+    for (unsigned index = 0; index < function.getNumArguments(); ++index)
+      taken.insert(getPortName(function.getArgAttrDict(index)));
     SmallVector<DictionaryAttr> ports;
     for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
       StringRef kind = hasBackward() && isFloat(type) ? port::kParameter : port::kInput;
-      ports.push_back(complete(function.getArgAttrDict(index), kind, "arg" + Twine(index)));
+      ports.push_back(complete(function.getArgAttrDict(index), kind, makeName("arg" + std::to_string(index), taken)));
     }
     function.setAllArgAttrs(ports);
   }
 
   void nameResults(func::FuncOp function) {
+    llvm::StringSet<> taken;
+    for (unsigned index = 0; index < function.getNumResults(); ++index)
+      taken.insert(getPortName(function.getResultAttrDict(index)));
     SmallVector<DictionaryAttr> ports;
     for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {
       bool isLoss = mode != Mode::Forward && index == 0 && isFloat(type) && cast<RankedTensorType>(type).getRank() == 0;
       std::string name = isLoss ? "loss" : "result" + std::to_string(index);
-      ports.push_back(complete(function.getResultAttrDict(index), port::kOutput, name));
+      ports.push_back(complete(function.getResultAttrDict(index), port::kOutput, makeName(name, taken)));
     }
     function.setAllResultAttrs(ports);
   }

@@ -55,8 +55,8 @@ mlir::DictionaryAttr makePort(mlir::MLIRContext *context, llvm::StringRef kind, 
 /// Returns the attributes with `shards` in place of their own. `attributes` may be null.
 mlir::DictionaryAttr withShards(mlir::MLIRContext *context, mlir::DictionaryAttr attributes, int64_t shards);
 
-/// Returns the argument called `name`, if there is one.
-std::optional<unsigned> findArgument(mlir::FunctionOpInterface function, llvm::StringRef name);
+/// Returns the argument of this kind called `name`, if there is one. An input may have the name of a variable.
+std::optional<unsigned> findArgument(mlir::FunctionOpInterface function, llvm::StringRef kind, llvm::StringRef name);
 /// Returns the result of this kind called `name`, if there is one.
 std::optional<unsigned> findResult(mlir::FunctionOpInterface function, llvm::StringRef kind, llvm::StringRef name);
 /// Returns whether any result is of this kind.

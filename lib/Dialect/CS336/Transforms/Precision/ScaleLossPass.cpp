@@ -66,7 +66,8 @@ LogicalResult ScaleLossPass::scaleLoss(func::FuncOp function) {
 
 void ScaleLossPass::runOnOperation() {
   func::FuncOp function = getOperation();
-  if (function.isExternal() || getMode(function) != Mode::Train || findArgument(function, state::kLossScale))
+  if (function.isExternal() || getMode(function) != Mode::Train ||
+      findArgument(function, port::kState, state::kLossScale))
     return;
   if (hasResultOfKind(function, port::kGradient) || hasResultOfKind(function, port::kParameter)) {
     function.emitOpError() << "returns gradients or updated parameters already; the loss must be scaled before "

@@ -19,7 +19,7 @@ static Value constantLike(ImplicitLocOpBuilder &b, Value value, double number) {
 }
 
 FailureOr<Value> cs336::findLossScale(func::FuncOp function) {
-  std::optional<unsigned> index = findArgument(function, state::kLossScale);
+  std::optional<unsigned> index = findArgument(function, port::kState, state::kLossScale);
   if (!index)
     return Value();
   Value scale = function.getArgument(*index);

@@ -127,8 +127,11 @@ static int64_t countRanks(func::FuncOp function) {
 
 LogicalResult AdamWBuilder::collectUpdates() {
   llvm::StringMap<BlockArgument> arguments;
-  for (BlockArgument argument : function.getArguments())
-    arguments.try_emplace(getPortName(function.getArgAttrDict(argument.getArgNumber())), argument);
+  for (BlockArgument argument : function.getArguments()) {
+    DictionaryAttr port = function.getArgAttrDict(argument.getArgNumber());
+    if (getPortKind(port) == port::kParameter)
+      arguments.try_emplace(getPortName(port), argument);
+  }
   for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
     DictionaryAttr port = function.getResultAttrDict(index);
     StringRef name = getPortName(port);
@@ -314,7 +317,7 @@ FailureOr<OptimizerAttr> OptimizerPass::getOptimizer(func::FuncOp function) {
 
 void OptimizerPass::runOnOperation() {
   func::FuncOp function = getOperation();
-  if (function.isExternal() || getMode(function) != Mode::Train || findArgument(function, kStepName))
+  if (function.isExternal() || getMode(function) != Mode::Train || findArgument(function, port::kState, kStepName))
     return;
   if (!hasResultOfKind(function, port::kGradient)) {
     function.emitOpError() << "returns no gradients to update parameters with; run --cs336-differentiate first";
@@ -324,7 +327,7 @@ void OptimizerPass::runOnOperation() {
     function.emitOpError() << "has several blocks; only straight-line functions are updated";
     return signalPassFailure();
   }
-  if (findArgument(function, state::kLossScale) && !function->hasAttr(CS336Dialect::kLossScalingAttr)) {
+  if (findArgument(function, port::kState, state::kLossScale) && !function->hasAttr(CS336Dialect::kLossScalingAttr)) {
     function.emitOpError() << "takes '" << state::kLossScale << "', but no " << CS336Dialect::kLossScalingAttr
                            << " describes its updates; --cs336-scale-loss adds both";
     return signalPassFailure();
