@@ -110,8 +110,8 @@ void python::bindCompiler(nb::module_ &module) {
   nb::class_<IRModule>(module, "Module")
       .def_static("build", &IRModule::build, nb::arg("description"))
       .def_static("parse", &IRModule::parse, nb::arg("text"), nb::arg("name"))
-      .def("print", &IRModule::print, nb::arg("locations"))
-      .def("run_passes", &IRModule::runPasses, nb::arg("pipeline"))
+      .def("print", &IRModule::print, nb::arg("locations"), nb::call_guard<nb::gil_scoped_release>())
+      .def("run_passes", &IRModule::runPasses, nb::arg("pipeline"), nb::call_guard<nb::gil_scoped_release>())
       .def("compile", &compile, nb::arg("pipeline"), nb::arg("device"), nb::arg("architectures"), nb::arg("use_cache"),
            nb::arg("dump_dir"), nb::arg("reads_device_memory"))
       .def("costs", &getCosts);

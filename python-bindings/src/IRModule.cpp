@@ -33,13 +33,25 @@ using namespace cs336;
 using namespace cs336::python;
 
 /// Creates a context that can parse, transform and compile everything that the tools can.
-static std::shared_ptr<MLIRContext> makeContext() {
+IRModule::SharedContext::SharedContext() : context(MLIRContext::Threading::DISABLED) {
   DialectRegistry registry;
   registerAllDialects(registry);
-  auto context = std::make_shared<MLIRContext>(registry);
-  context->loadDialect<CS336Dialect, func::FuncDialect>();
-  return context;
+  context.appendDialectRegistry(registry);
+  context.loadDialect<CS336Dialect, func::FuncDialect>();
 }
+
+/// Keeps other threads from a context, which has threads of its own meanwhile.
+class IRModule::Use {
+public:
+  explicit Use(SharedContext &shared) : lock(shared.mutex), context(shared.context) { context.enableMultithreading(); }
+  ~Use() { context.disableMultithreading(); }
+  Use(const Use &) = delete;
+  Use &operator=(const Use &) = delete;
+
+private:
+  std::lock_guard<std::mutex> lock;
+  MLIRContext &context;
+};
 
 /// Prints the location in front of a diagnostic: the file and line, or the layer and operation.
 static void printLocation(llvm::raw_ostream &stream, Location loc) {
@@ -92,12 +104,13 @@ IRModule IRModule::build(const std::string &description) {
   llvm::Expected<ModelDescription> model = ModelDescription::fromJSON(description);
   if (!model)
     throw std::invalid_argument(llvm::toString(model.takeError()));
-  Context context = makeContext();
-  Diagnostics diagnostics(context.get(), /*source=*/nullptr);
-  FailureOr<OwningOpRef<ModuleOp>> module = importTransformer(*model, UnknownLoc::get(context.get()));
+  auto shared = std::make_shared<SharedContext>();
+  MLIRContext *context = &shared->context;
+  Diagnostics diagnostics(context, /*source=*/nullptr);
+  FailureOr<OwningOpRef<ModuleOp>> module = importTransformer(*model, UnknownLoc::get(context));
   if (failed(module))
     diagnostics.raise("the model cannot be built");
-  return {std::move(context), std::move(*module), nullptr};
+  return {std::move(shared), std::move(*module), nullptr};
 }
 
 static void throwIfTooDeep(const std::string &text, const std::string &name) {
@@ -107,17 +120,19 @@ static void throwIfTooDeep(const std::string &text, const std::string &name) {
 
 IRModule IRModule::parse(const std::string &text, const std::string &name) {
   throwIfTooDeep(text, name);
-  Context context = makeContext();
+  auto shared = std::make_shared<SharedContext>();
+  MLIRContext *context = &shared->context;
   auto source = std::make_shared<const Source>(Source{text, name});
-  Diagnostics diagnostics(context.get(), source.get());
-  ParserConfig config(context.get());
+  Diagnostics diagnostics(context, source.get());
+  ParserConfig config(context);
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, config, name);
   if (!module)
     diagnostics.raise("the text cannot be parsed");
-  return {std::move(context), std::move(module), std::move(source)};
+  return {std::move(shared), std::move(module), std::move(source)};
 }
 
 std::string IRModule::print(bool withLocations) const {
+  std::lock_guard<std::mutex> lock(shared->mutex);
   std::string text;
   llvm::raw_string_ostream stream(text);
   OpPrintingFlags flags;
@@ -128,8 +143,10 @@ std::string IRModule::print(bool withLocations) const {
 
 IRModule IRModule::runPasses(const std::string &pipeline) const {
   throwIfTooDeep(pipeline, "pipeline");
-  Diagnostics diagnostics(context.get(), source.get());
-  PassManager manager(context.get(), ModuleOp::getOperationName());
+  Use use(*shared);
+  MLIRContext *context = &shared->context;
+  Diagnostics diagnostics(context, source.get());
+  PassManager manager(context, ModuleOp::getOperationName());
   std::string message;
   llvm::raw_string_ostream stream(message);
   if (failed(parsePassPipeline(pipeline, manager, stream)))
@@ -137,11 +154,12 @@ IRModule IRModule::runPasses(const std::string &pipeline) const {
   OwningOpRef<ModuleOp> copy = module->clone();
   if (failed(manager.run(*copy)))
     diagnostics.raise("a pass of '" + pipeline + "' failed");
-  return {context, std::move(copy), source};
+  return {shared, std::move(copy), source};
 }
 
 CompiledBytes IRModule::compile(const CompileOptions &options) const {
-  Diagnostics diagnostics(context.get(), source.get());
+  Use use(*shared);
+  Diagnostics diagnostics(&shared->context, source.get());
   OwningOpRef<ModuleOp> copy = module->clone();
   FailureOr<std::vector<uint8_t>> bytes = compileModule(*copy, options);
   if (failed(bytes))
@@ -150,6 +168,7 @@ CompiledBytes IRModule::compile(const CompileOptions &options) const {
 }
 
 std::vector<OperationCost> IRModule::getCosts() const {
+  std::lock_guard<std::mutex> lock(shared->mutex);
   llvm::MapVector<std::pair<StringRef, StringRef>, OperationCost> costs;
   for (auto function : module->getOps<FunctionOpInterface>())
     function.walk([&](CostOpInterface op) {

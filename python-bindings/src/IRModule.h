@@ -10,10 +10,12 @@
 
 #include "cs336/Driver/Compile/CompileModule.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -31,7 +33,8 @@ struct CompiledBytes {
   std::string warnings;
 };
 
-/// IR, immutable: passes return a new module. Failures throw std::invalid_argument with all diagnostics.
+/// IR, immutable: passes return a new module. Failures throw std::invalid_argument with all diagnostics. Threads may
+/// use modules at the same time; those that share a context wait for each other.
 class IRModule {
 public:
   /// Builds IR from a model description in JSON; see ModelDescription.h.
@@ -52,12 +55,20 @@ public:
   };
 
 private:
-  using Context = std::shared_ptr<mlir::MLIRContext>;
-  IRModule(Context context, mlir::OwningOpRef<mlir::ModuleOp> module, std::shared_ptr<const Source> source)
-      : context(std::move(context)), source(std::move(source)), module(std::move(module)) {}
+  class Use;
+  /// A context that modules share, which one thread at a time may use. It has no threads of its own while it is not in
+  /// use: a child that fork() makes would wait for them.
+  struct SharedContext {
+    SharedContext();
+    mlir::MLIRContext context;
+    std::mutex mutex;
+  };
+  IRModule(std::shared_ptr<SharedContext> shared, mlir::OwningOpRef<mlir::ModuleOp> module,
+           std::shared_ptr<const Source> source)
+      : shared(std::move(shared)), source(std::move(source)), module(std::move(module)) {}
 
   // The context outlives the module.
-  Context context;
+  std::shared_ptr<SharedContext> shared;
   /// Null for a module that was built.
   std::shared_ptr<const Source> source;
   mutable mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -212,3 +212,36 @@ def test_resuming_with_another_number_of_threads_says_so(tmp_path: Path) -> None
         cs336.Session(compiled(), num_threads=3).load(path, parameters_only=True, ignore_extra=True)
     with pytest.warns(UserWarning, match="num_threads = 2, but this one has 3: the last bits of further steps differ"):
         cs336.Session(compiled(), num_threads=3).load(path)
+
+
+def test_a_module_works_in_both_processes_after_fork() -> None:
+    module = cs336.build(cs336.TransformerConfig.named("tiny", context_length=8, batch_size=1), "forward")
+    cs336.compile(module, use_cache=False)
+    for call in (
+        lambda: str(module),
+        lambda: str(module.run_passes("cs336-decompose")),
+        lambda: cs336.compile(module, use_cache=False).entries,
+    ):
+        assert in_child_of_fork(call) == call()
+
+
+def test_threads_that_share_a_module_get_their_own_errors() -> None:
+    module = cs336.build(cs336.TransformerConfig.named("tiny", context_length=8, batch_size=1))
+    ends, foreign = threading.Event(), []
+
+    def run_passes() -> None:
+        while not ends.is_set():
+            with pytest.raises(ValueError, match="does not refer to a registered pass") as error:
+                module.run_passes("cs336-memory{no}")
+            foreign.extend([str(error.value)] if "budget" in str(error.value) else [])
+
+    thread = threading.Thread(target=run_passes)
+    thread.start()
+    try:
+        for _ in range(5):
+            with pytest.raises(ValueError, match="memory budget 1KiB"):
+                cs336.compile(module, use_cache=False, memory_budget="1KiB")
+    finally:
+        ends.set()
+        thread.join()
+    assert not foreign
