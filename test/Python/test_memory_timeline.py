@@ -296,6 +296,21 @@ def test_paths_are_a_list() -> None:
         cs336.results.plot_timelines([])
 
 
+@pytest.mark.parametrize(
+    ("members", "reason"),
+    [
+        ("", "'x.json' has no commands"),
+        (', "commands": [{"phase": "forward"}]', "'x.json' is not a complete timeline: it has no "),
+        (', "commands": [1]', "'x.json' is not a complete timeline"),
+    ],
+)
+def test_incomplete_timelines(members: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.json").write_text(f'{{"schema": "cs336.memory-timeline/1", "device": "cpu"{members}}}')
+    with pytest.raises(ValueError, match=reason):
+        cs336.results.plot_timelines(["x.json"])
+
+
 @pytest.mark.parametrize(("dtype", "modes"), [("fp32", "forward,forward_backward,train"), ("bf16", "forward,train")])
 def test_a_sweep_of_xl_takes_less_than_five_seconds(dtype: str, modes: str) -> None:
     command = ["cs336-bench", "plan", "--size", "xl", "--device", "cuda", "--mode", modes, "--dtype", dtype]

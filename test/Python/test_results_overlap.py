@@ -96,6 +96,9 @@ def test_a_trace_of_ranks(tmp_path: Path) -> None:
         ("{", "'trace.json' is not JSON"),
         ("[]", "'trace.json' is not a trace: write it with --trace"),
         ('{"traceEvents": []}', "'trace.json' has no step: its run has not completed it"),
+        ('{"traceEvents": [1]}', "'trace.json' is not a complete trace: 'int' object has no attribute"),
+        ('{"traceEvents": [{"name": "process_name", "args": null}]}', "'trace.json' is not a complete trace"),
+        ("[" * 100000, "'trace.json' is not JSON"),
     ],
 )
 def test_other_files(text: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cs336._files import read_file
@@ -23,5 +24,15 @@ def read_json(path: str | os.PathLike[str]) -> Any:
     """Return the contents of a file. Raises ValueError with the file's name if they are not JSON."""
     try:
         return json.loads(read_file(path))
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise ValueError(f"'{os.fspath(path)}' is not JSON: {error}") from error
+
+
+@contextlib.contextmanager
+def reading(path: str | os.PathLike[str], what: str) -> Iterator[None]:
+    """Raise ValueError with the file's name for errors of code that uses values which the file lacks."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError) as error:
+        missing = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise ValueError(f"'{os.fspath(path)}' is not {what}: {missing}") from error

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from cs336._files import read_file
+from cs336.results._inputs import read_json
 from cs336.results._packages import need
 
 if TYPE_CHECKING:
@@ -48,10 +47,7 @@ def load(path: str | os.PathLike[str]) -> list[pandas.DataFrame]:
     """
     pandas = need("pandas")
     name = os.fspath(path)
-    try:
-        root = json.loads(read_file(path))
-    except ValueError as error:
-        raise ValueError(f"'{name}' is not JSON: {error}") from error
+    root = read_json(path)
     documents = root.get("documents", root) if isinstance(root, dict) else root
     documents = documents if isinstance(documents, list) else [documents]
     versions = sorted({_check(document, name) for document in documents})
@@ -95,7 +91,7 @@ def _frame(pandas: Any, document: Any, name: str) -> pandas.DataFrame:
             f"{what}s": {column["key"]: column[what] for column in columns} for what in ("unit", "role", "title")
         }
         described["samples"] = {column["key"]: column["samples"] for column in columns if "samples" in column}
-    except (AttributeError, KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"'{name}' does not conform to version {version} of {SCHEMA}: {error!r}") from error
     frame.attrs = {key: value for key, value in document.items() if key not in TABLE} | described
     frame.attrs["version"] = version

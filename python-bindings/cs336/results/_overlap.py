@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cs336.results._inputs import check_paths, read_json
+from cs336.results._inputs import check_paths, read_json, reading
 from cs336.results._packages import need
 
 if TYPE_CHECKING:
@@ -105,7 +105,12 @@ def read_steps(path: str | os.PathLike[str], number: int | None = None) -> list[
     name, trace = os.fspath(path), read_json(path)
     if not isinstance(trace, dict) or not isinstance(trace.get("traceEvents"), list):
         raise ValueError(f"'{name}' is not a trace: write it with --trace of cs336-run or cs336-bench ddp")
-    events: list[Event] = trace["traceEvents"]
+    with reading(name, "a complete trace"):
+        return _find_steps(name, trace["traceEvents"], number)
+
+
+def _find_steps(name: str, events: list[Event], number: int | None) -> list[RankStep]:
+    """Return a step of each rank of the events of a trace."""
     names = {event["pid"]: event["args"]["name"] for event in events if event.get("name") == "process_name"}
     slices = [event for event in events if event.get("ph") == "X"]
     ranks = [step for pid in sorted(names) if (step := _find_step(names[pid], slices, pid, number))]

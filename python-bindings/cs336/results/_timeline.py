@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from cs336.results._inputs import check_paths, read_json
+from cs336.results._inputs import check_paths, read_json, reading
 from cs336.results._packages import need
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ def plot_timelines(paths: Sequence[str | os.PathLike[str]], *, arena: bool = Fal
     figure: Figure = need("matplotlib.figure").Figure(figsize=(width, height * len(timelines)))
     places = figure.subplots(len(timelines), 1, squeeze=False)[:, 0]
     for path, timeline, axes in zip(paths, timelines, places, strict=True):
-        _draw(axes, timeline, timeline.get("model", os.fspath(path)), kinds)
+        with reading(path, "a complete timeline"):
+            _draw(axes, timeline, timeline.get("model", os.fspath(path)), kinds)
     figure.tight_layout()
     return figure
 
@@ -94,7 +95,7 @@ def _read(path: str | os.PathLike[str]) -> Timeline:
     if schema != SCHEMA:
         tools = "cs336-bench plan --timeline or model --timeline"
         raise ValueError(f"'{name}' has schema {schema}, not {SCHEMA}: write it with {tools}")
-    if not timeline["commands"]:
+    if not timeline.get("commands"):
         raise ValueError(f"'{name}' has no commands")
     return timeline
 
