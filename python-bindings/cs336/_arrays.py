@@ -91,7 +91,7 @@ def as_input(value: TensorLike, dtype: str, shape: tuple[int, ...], device: str,
     TypeError
         If tensors do not support the type of the elements.
     ValueError
-        If the tensor lies on another device, has another shape, or cannot be converted to an array.
+        If the tensor lies on another device, has another shape or type, or cannot be converted to an array.
     """
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
         kind, ordinal = (int(number) for number in value.__dlpack_device__())
@@ -118,4 +118,7 @@ def as_input(value: TensorLike, dtype: str, shape: tuple[int, ...], device: str,
             f"{what} is a {dtype}{list(shape)}, but the value has elements of type {array.dtype}: arrays must be "
             "float64, float32, float16, int64, int32 or bool"
         )
+    if array.dtype != _NUMPY_TYPES[dtype]:
+        given = _TYPE_NAMES[array.dtype]
+        raise ValueError(f"{what} is a {dtype}{list(shape)}, but the value is a {given}{list(array.shape)}")
     return np.asarray(array, order="C")

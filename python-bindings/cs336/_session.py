@@ -205,6 +205,7 @@ class Session:
             None if group is None else group._group,
         )
         self._lock = threading.RLock()
+        self._is_profiling = False
         self._variables = executable.variables
         self._inputs = {entry: executable.inputs(entry) for entry in executable.entries}
         self._outputs = {entry: executable.outputs(entry) for entry in executable.entries}
@@ -265,19 +266,22 @@ class Session:
 
         Raises
         ------
-        ValueError
-            If names are missing or extra, or a shape differs. All parameters are as before.
+        TypeError, ValueError
+            If names are missing or extra, or a shape or type differs. All parameters are as before.
         """
         wanted = {name for name, variable in self._variables.items() if variable.kind == "parameter"}
         missing, extra = sorted(wanted - set(values)), sorted(map(str, set(values) - wanted))
         if missing or extra:
             raise ValueError(f"parameters missing: {', '.join(missing) or 'none'}; extra: {', '.join(extra) or 'none'}")
+        arrays = {}
         for name, value in values.items():
+            variable = self._variables[name]
             shape = tuple(value.shape) if hasattr(value, "shape") else np.shape(value)
-            if shape != (wanted_shape := self._variables[name].shape):
-                raise ValueError(f"parameter '{name}' has shape {wanted_shape}, but the value has {shape}")
-        for name, value in values.items():
-            self[name] = value
+            if shape != variable.shape:
+                raise ValueError(f"parameter '{name}' has shape {variable.shape}, but the value has {shape}")
+            arrays[name] = as_input(value, variable.dtype, variable.shape, self.device, f"variable '{name}'")
+        for name, array in arrays.items():
+            self._session.set_variable(name, array)
         self.prepare()
 
     @_exclusive
@@ -444,7 +448,13 @@ class Session:
         if steps < 1:
             raise ValueError(f"steps is {steps}, must be positive")
         path = "" if trace is None else os.fspath(trace)
-        rows = self._session.profile(entry, self._arguments(entry, inputs), steps, by, path)
+        if self._is_profiling:  # A handler of a signal runs between two steps.
+            raise RuntimeError("the session is being profiled: a handler of a signal cannot profile it too")
+        self._is_profiling = True
+        try:
+            rows = self._session.profile(entry, self._arguments(entry, inputs), steps, by, path)
+        finally:
+            self._is_profiling = False
         return [ProfileRow(phase, name, count, *seconds) for phase, name, count, seconds in rows]
 
     @_exclusive

@@ -219,6 +219,10 @@ def test_bad_parameters(session: cs336.Session) -> None:
     ones = {name: np.ones_like(value) for name, value in parameters.items()}
     with pytest.raises(ValueError, match=r"ln_final\.weight"):
         session.set_parameters(ones | {"ln_final.weight": np.zeros(3, np.float32)})
+    wrong_type = {name: value + 1 for name, value in parameters.items()}
+    wrong_type["lm_head.weight"] = np.zeros(parameters["lm_head.weight"].shape, np.int64)
+    with pytest.raises(ValueError, match=r"variable 'lm_head\.weight' is a f32.*, but the value is a i64"):
+        session.set_parameters(wrong_type)
     for name, value in session.parameters().items():
         np.testing.assert_array_equal(value, parameters[name])
     with pytest.raises(ValueError, match="no_such"):

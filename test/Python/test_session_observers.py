@@ -178,6 +178,29 @@ except KeyboardInterrupt:
 """
 
 
+def test_a_handler_of_a_signal_does_not_profile_within_a_profile() -> None:
+    session = open_session(compile_program(PROGRAM), profile=True)
+    nested: list[str] = []
+
+    def handle(*_: object) -> None:
+        try:
+            session.profile("forward", GOOD, 2)
+        except RuntimeError as error:
+            nested.append(str(error))
+
+    before = signal.signal(signal.SIGALRM, handle)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        steps = 2000
+        while not nested:
+            rows = session.profile("forward", GOOD, steps)
+            assert all(row.count % steps == 0 for row in rows)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert "the session is being profiled" in nested[0]
+    assert session.profile("forward", GOOD, 2)
+
+
 @pytest.mark.parametrize("call", ["profile", "time"])
 def test_ctrl_c_ends_many_steps(call: str) -> None:
     """The session works afterwards."""
