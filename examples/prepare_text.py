@@ -156,14 +156,14 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     a = parser.parse_args(arguments)
     if not 257 <= a.vocab_size <= LARGEST_VOCABULARY:
         parser.error(f"--vocab-size must be 257 (all bytes and {END_OF_TEXT}) to {LARGEST_VOCABULARY} (uint16)")
-    if not 0 < a.held_out < 1:
-        parser.error("--held-out must be between 0 and 1")
+    if not 1e-6 <= a.held_out < 1:
+        parser.error(f"--held-out is {a.held_out:g}, must be at least 1e-6 and less than 1")
     return a
 
 
 def main(arguments: list[str] | None = None) -> int:
     a = parse_arguments(arguments)
-    out = a.out or a.text.with_suffix("")
+    out = a.out or a.text.parent / a.text.stem
     try:
         meta = prepare(a.text, out, a.vocab_size, a.held_out)
     except (OSError, ValueError) as error:

@@ -324,7 +324,8 @@ def saved_settings(a: argparse.Namespace) -> dict[str, Any] | None:
     if not (a.resume and (a.out / "checkpoint.safetensors").exists()):
         return None
     saved = read_json(a.out / "config.json", "--overwrite starts anew")
-    if not isinstance(saved.get("optimizer"), dict):
+    optimizer = saved.get("optimizer")
+    if not isinstance(optimizer, dict) or not isinstance(optimizer.get("cosine_steps", 0), int):
         raise ValueError(f"{a.out / 'config.json'} holds no settings of a run: --overwrite starts anew")
     return saved
 
@@ -437,7 +438,9 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     training = parser.add_argument_group("training")
     training.add_argument("--steps", type=int, default=1000)
     training.add_argument("--lr", type=float, default=1e-3, help="highest learning rate")
-    training.add_argument("--min-lr", type=float, default=1e-4, help="learning rate at the end")
+    training.add_argument(
+        "--min-lr", type=float, help="learning rate at the end (default: 0.0001, or --lr if that is lower)"
+    )
     training.add_argument("--warmup-steps", type=int, default=20)
     training.add_argument(
         "--cosine-steps", type=int, help="steps until --min-lr (default: --steps; with --resume, as in the first run)"
@@ -470,12 +473,20 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     for name in ("warmup_steps", "seed", "threads", "sample_tokens"):
         if getattr(a, name) < 0:
             parser.error(f"--{name.replace('_', '-')} is {getattr(a, name)}, must not be negative")
+    if a.min_lr is None:
+        a.min_lr = min(1e-4, a.lr)
     for name in ("lr", "min_lr", "weight_decay", "max_norm", "temperature"):
         value = getattr(a, name)
         if not (math.isfinite(value) and value >= 0):
             parser.error(f"--{name.replace('_', '-')} is {value}, must be a finite number that is not negative")
+    if a.min_lr > a.lr:
+        parser.error(f"--min-lr is {a.min_lr}, must not be above --lr, which is {a.lr}")
     if not 0 < a.top_p <= 1:
         parser.error(f"--top-p is {a.top_p}, must be in (0, 1]")
+    try:
+        a.prompt.encode()
+    except UnicodeEncodeError:
+        parser.error(f"--prompt is {a.prompt!r}, must be UTF-8")
     return a
 
 
