@@ -232,11 +232,19 @@ absl::Status EntryRunner::Outcome() const {
   return absl::OkStatus();
 }
 
-absl::Status EntryRunner::Run(absl::Span<const NamedTensor> inputs, RunObserver *observer) {
+absl::Status EntryRunner::Run(absl::Span<const NamedTensor> inputs, RunObserver *observer,
+                              absl::optional<uint8_t> poison) {
   RunScope scope(device_);
   CS336_RETURN_IF_ERROR(scope.began());
   has_failed_ = true;
+  if (poison) {
+    CS336_RETURN_IF_ERROR(device_.Synchronize());
+    CS336_RETURN_IF_ERROR(FillInputs(*poison));
+  }
   CS336_RETURN_IF_ERROR(FeedInputs(inputs));
+  // An input may be an output of an earlier run, in the arena.
+  if (poison)
+    CS336_RETURN_IF_ERROR(FillArena(*poison));
   arena_.holder = nullptr;
   CS336_RETURN_IF_ERROR(observer ? ExecuteObserved(*observer) : sequence_->Execute());
   CS336_RETURN_IF_ERROR(done_->Record());
@@ -245,6 +253,12 @@ absl::Status EntryRunner::Run(absl::Span<const NamedTensor> inputs, RunObserver 
   has_failed_ = false;
   has_run_ = true;
   return absl::OkStatus();
+}
+
+absl::Status EntryRunner::FillArena(uint8_t byte) {
+  CS336_RETURN_IF_ERROR(device_.Synchronize());
+  arena_.holder = nullptr;
+  return device_.memory().Fill(arena_.block.data(), byte, arena_.block.size());
 }
 
 absl::Status EntryRunner::ExecuteObserved(RunObserver &observer) {

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "absl/types/span.h"
 
 #include <map>
@@ -46,6 +47,8 @@ public:
 
   /// Fills the memory of the inputs.
   absl::Status FillInputs(uint8_t byte);
+  /// Fills the arena, which then has no outputs.
+  absl::Status FillArena(uint8_t byte);
 
   /// Returns INVALID_ARGUMENT if an input is missing, extra or of another type.
   absl::Status CheckInputs(absl::Span<const NamedTensor> inputs);
@@ -53,8 +56,9 @@ public:
   /// Copies the inputs, which CheckInputs() has accepted, and checks their
   /// bounds, then executes the commands in order, or enqueues them. Allocates
   /// nothing unless it fails or there is an observer. A run that fails leaves
-  /// no outputs.
-  absl::Status Run(absl::Span<const NamedTensor> inputs, RunObserver *observer);
+  /// no outputs. With `poison`, memory that the commands have not written has
+  /// this byte.
+  absl::Status Run(absl::Span<const NamedTensor> inputs, RunObserver *observer, absl::optional<uint8_t> poison);
 
   /// Returns the first error of runs that the device has completed, see
   /// PreparedCommand::Outcome().

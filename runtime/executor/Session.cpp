@@ -158,7 +158,8 @@ public:
     // memory.
     CS336_RETURN_IF_ERROR(variables_.Clear());
     for (auto &[name, runner] : runners_) {
-      CS336_RETURN_IF_ERROR(Poison(*runner));
+      CS336_RETURN_IF_ERROR(runner->FillArena(kPoison));
+      CS336_RETURN_IF_ERROR(runner->FillInputs(kPoison));
       CS336_RETURN_IF_ERROR(Annotate(runner->Finish(), absl::StrCat("entry '", name, "'")));
     }
     CS336_ASSIGN_OR_RETURN(int64_t used_with_graphs, memory.UsedBytes());
@@ -198,12 +199,11 @@ public:
       CS336_RETURN_IF_ERROR(variables_.ReachHost());
     else if (variables_.IsAheadOfDerived())
       CS336_RETURN_IF_ERROR(Prepare());
-    if (options_.poison_memory)
-      CS336_RETURN_IF_ERROR(Poison(runner));
     CS336_RETURN_IF_ERROR(Outcome());
     if (HasCollectives(*executable_->FindEntry(entry)))
       CS336_RETURN_IF_ERROR(ComparePrograms());
-    absl::Status status = runner.Run(inputs, observer);
+    absl::optional<uint8_t> poison = options_.poison_memory ? absl::make_optional(kPoison) : absl::nullopt;
+    absl::Status status = runner.Run(inputs, observer, poison);
     // Only "prepare" uses variables in host memory. After it, the host may access them again.
     if (status.ok() && entry == kPrepareEntry)
       status = AfterOutcome(device_->Synchronize());
@@ -286,13 +286,6 @@ private:
           "multiprocessing.set_start_method(\"spawn\"))");
     CS336_ASSIGN_OR_RETURN(team_, ThreadTeam::Create(team_->size()));
     return absl::OkStatus();
-  }
-
-  absl::Status Poison(EntryRunner &runner) {
-    CS336_RETURN_IF_ERROR(device_->Synchronize());
-    CS336_RETURN_IF_ERROR(device_->memory().Fill(arena_.block.data(), kPoison, arena_.block.size()));
-    arena_.holder = nullptr;
-    return runner.FillInputs(kPoison);
   }
 
   std::shared_ptr<const Executable> executable_;

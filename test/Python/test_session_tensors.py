@@ -140,3 +140,18 @@ def test_a_variable_on_another_gpu_is_refused(session: cs336.Session) -> None:
 
 def test_a_session_says_where_it_runs(session: cs336.Session) -> None:
     assert session.device == {"cuda": "cuda:0"}.get(DEVICE, DEVICE)
+
+
+@pytest.mark.parametrize("poison", [False, True])
+def test_an_output_is_an_input_of_the_next_run(poison: bool) -> None:
+    """Also if memory is poisoned, of which the output is a part."""
+    program = """func.func @f(%x: tensor<4xf32> {cs336.kind = "input", cs336.name = "x"})
+        -> (tensor<4xf32> {cs336.kind = "output", cs336.name = "y"}) {
+      %0 = cs336.add %x, %x : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }"""
+    session = cs336.Session(compile_program(program), device=DEVICE, poison_memory=poison)
+    session.run("f", {"x": np.ones(4, np.float32)})
+    shared = session.share("y", "f")
+    session.synchronize()
+    assert session.run("f", {"x": shared})["y"].tolist() == [4, 4, 4, 4]
