@@ -14,7 +14,7 @@
 
 namespace cs336::runtime {
 
-/// What FlatBuffers' verifier does not check. In a crafted file, many tables can refer to the same vector, which
+/// Properties that FlatBuffers' verifier does not check. In a crafted file, many tables can refer to one vector, which
 /// unpacking would copy for each of them.
 struct TableContents {
   /// All vectors of 8-byte elements begin at multiples of 8 bytes.
