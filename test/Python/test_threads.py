@@ -245,3 +245,28 @@ def test_threads_that_share_a_module_get_their_own_errors() -> None:
         ends.set()
         thread.join()
     assert not foreign
+
+
+SIGNALS = """
+import signal, time
+import cs336, numpy as np
+config = cs336.TransformerConfig.named("tiny", context_length=128, batch_size=4)
+session = cs336.Session(cs336.compile(cs336.build(config, "forward")), num_threads=2)
+session.initialize(1)
+tokens = {"tokens": np.arange(512).reshape(4, 128)}
+expected = session.run("forward", tokens)["logits"]
+signal.signal(signal.SIGALRM, lambda *_: None)
+signal.setitimer(signal.ITIMER_REAL, 1e-3, 1e-3)
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    assert np.array_equal(session.run("forward", tokens)["logits"], expected)
+signal.setitimer(signal.ITIMER_REAL, 0)
+print("same")
+"""
+
+
+def test_signals_do_not_change_results() -> None:
+    """Also while a library's kernel uses memory in which the system writes the frame of a handler."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", SIGNALS], capture_output=True, text=True, env=environment, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "same\n"), done.stderr

@@ -9,6 +9,7 @@
 #include "device/cpu/GemmLibraries.h"
 #include "device/cpu/GemmPartition.h"
 #include "parallel/Parallel.h"
+#include "parallel/SignalsBlocked.h"
 #include "status/StatusMacros.h"
 
 #include "absl/status/status.h"
@@ -142,6 +143,9 @@ public:
   }
 
   absl::Status Execute() override {
+    // Some of oneDNN's kernels for AVX2 and AVX-512 keep data where a signal handler's frame is written. The other
+    // threads of the team block signals all the time.
+    SignalsBlocked blocked;
     std::atomic<dnnl_status_t> result{dnnl_success};
     int64_t chunks = streams_.size(), parts = parts_.size();
     ParallelFor(chunks, /*grain=*/1, [&](int64_t begin, int64_t end) {
