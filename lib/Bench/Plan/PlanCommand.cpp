@@ -143,8 +143,10 @@ absl::Status PlanCommand::addWaysToFit(const CompileOptions &options, PlanRow &r
   if (absl::Status status = readPipeline(row.pipeline.options, pipeline); !status.ok())
     return status;
   int64_t limit = row.limitBytes;
-  if (!row.status.ok())
-    limit = pipeline.memoryBudget == "auto" ? options.deviceMemoryBytes : *parseBytes(pipeline.memoryBudget);
+  if (!row.status.ok()) {
+    int64_t budget = pipeline.memoryBudget == "auto" ? options.deviceMemoryBytes : *parseBytes(pipeline.memoryBudget);
+    limit = limit > 0 ? std::min(limit, budget) : budget;
+  }
   absl::StatusOr<WaysToFit> ways = findWaysToFit(row.description, options, pipeline, limit, &predictOn);
   if (!ways.ok())
     return ways.status();
