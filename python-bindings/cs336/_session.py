@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from cs336 import _cs336
 from cs336._arrays import TensorLike, as_input
 from cs336._checks import check_flag, check_integer, check_name, check_names, check_range, check_type
 from cs336._compiler import Executable
+from cs336._exclusive import exclusive
 from cs336.distributed import Group
 
 # Hints for arguments that are not executables, by type.
@@ -28,28 +28,9 @@ _EXECUTABLES = {
     "": "create one with cs336.compile",
 }
 
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
-
-
-def _exclusive(
-    method: Callable[Concatenate[Session, Parameters], Result],
-) -> Callable[Concatenate[Session, Parameters], Result]:
-    """Raise RuntimeError if another thread is within a method of the same session."""
-
-    @functools.wraps(method)
-    def call(self: Session, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        if not self._lock.acquire(blocking=False):
-            raise RuntimeError(
-                "the session is in use by another thread: create one session per thread, or call it from one "
-                "thread at a time"
-            )
-        try:
-            return method(self, *args, **kwargs)
-        finally:
-            self._lock.release()
-
-    return call
+_exclusive = exclusive(
+    "the session is in use by another thread: create one session per thread, or call it from one thread at a time"
+)
 
 
 @dataclass(frozen=True)

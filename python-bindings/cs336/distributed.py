@@ -12,10 +12,9 @@ that gets the group runs a program that was compiled for as many ranks:
 
 from __future__ import annotations
 
-import contextlib
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Literal
 
@@ -23,8 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cs336 import _cs336
+from cs336._exclusive import exclusive
 
 __all__ = ["Group", "init", "launch"]
+
+_exclusive = exclusive("the group is in use by another thread: call it from one thread at a time")
 
 DEFAULT_TIMEOUT = 30.0
 """Seconds."""
@@ -50,16 +52,6 @@ class Group:
         self._group = group
         self._lock = threading.Lock()
 
-    @contextlib.contextmanager
-    def _use(self) -> Iterator[None]:
-        """Raise RuntimeError if another thread is within a method of the group."""
-        if not self._lock.acquire(blocking=False):
-            raise RuntimeError("the group is in use by another thread: call it from one thread at a time")
-        try:
-            yield
-        finally:
-            self._lock.release()
-
     @property
     def rank(self) -> int:
         """The number of this process, from 0 to `size - 1`."""
@@ -80,6 +72,7 @@ class Group:
         """The number of processes on this host."""
         return self._group.local_size
 
+    @_exclusive
     def barrier(self) -> None:
         """Wait until all ranks call it.
 
@@ -89,9 +82,9 @@ class Group:
             If a rank has failed, has left, or does not call it in time: the message names the rank. If another thread
             is within a method of the group, or this process was forked from the rank.
         """
-        with self._use():
-            self._group.barrier()
+        self._group.barrier()
 
+    @_exclusive
     def all_reduce(self, array: Any, reduction: Literal["sum", "mean", "max", "min"] = "mean") -> NDArray[Any]:
         """Return the sum, mean, maximum or minimum over the ranks' arrays, which have one shape and type.
 
@@ -120,9 +113,9 @@ class Group:
             If the ranks' arrays differ in type or number of elements, the reduction is unknown, the elements are
             booleans, or the array lies on a GPU.
         """
-        with self._use():
-            return self._group.all_reduce(_as_array(array), reduction)
+        return self._group.all_reduce(_as_array(array), reduction)
 
+    @_exclusive
     def close(self) -> None:
         """Leave the group, once the sessions that use it are gone too.
 
@@ -131,8 +124,7 @@ class Group:
         RuntimeError
             If another thread is within a method of the group.
         """
-        with self._use():
-            self._group.close()
+        self._group.close()
 
     def __enter__(self) -> Group:
         return self

@@ -7,6 +7,7 @@
 
 #include "parallel/ThreadTeam.h"
 
+#include "parallel/SignalsBlocked.h"
 #include "status/StatusMacros.h"
 
 #include "absl/cleanup/cleanup.h"
@@ -16,7 +17,6 @@
 #include "absl/strings/string_view.h"
 
 #include <algorithm>
-#include <csignal>
 #include <cstdlib>
 #include <pthread.h>
 #include <sched.h>
@@ -100,15 +100,10 @@ absl::StatusOr<std::unique_ptr<ThreadTeam>> ThreadTeam::Create(int threads) {
 
 absl::Status ThreadTeam::Start() {
   // The program's own threads handle signals.
-  sigset_t all, previous;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &previous);
+  SignalsBlocked inherited;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  absl::Cleanup restore = [&] {
-    pthread_attr_destroy(&attributes);
-    pthread_sigmask(SIG_SETMASK, &previous, nullptr);
-  };
+  absl::Cleanup destroy = [&] { pthread_attr_destroy(&attributes); };
   pthread_attr_setstacksize(&attributes, kStackBytes);
   for (size_t i = 0; i != workers_.size(); ++i) {
     workers_[i].team = this;

@@ -190,12 +190,13 @@ def test_a_handler_of_a_signal_does_not_profile_within_a_profile() -> None:
 
     before = signal.signal(signal.SIGALRM, handle)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
         steps = 2000
         while not nested:
             rows = session.profile("forward", GOOD, steps)
             assert all(row.count % steps == 0 for row in rows)
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert "the session is being profiled" in nested[0]
     assert session.profile("forward", GOOD, 2)

@@ -266,7 +266,7 @@ print("same")
 
 
 def test_signals_do_not_change_results() -> None:
-    """Also while a library's kernel uses memory in which the system writes the frame of a handler."""
+    """Also during oneDNN's kernels, within which handlers that do nothing corrupted the heap."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", SIGNALS], capture_output=True, text=True, env=environment, timeout=120)
     assert (done.returncode, done.stdout) == (0, "same\n"), done.stderr

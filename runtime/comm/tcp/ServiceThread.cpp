@@ -7,25 +7,22 @@
 
 #include "comm/tcp/ServiceThread.h"
 
+#include "parallel/SignalsBlocked.h"
+
 #include "absl/strings/str_cat.h"
 
-#include <csignal>
 #include <system_error>
 
 namespace cs336::runtime {
 
 absl::Status ServiceThread::Start() {
-  sigset_t all, previous;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &previous);
-  absl::Status status;
+  SignalsBlocked inherited;
   try {
     thread_ = std::thread([this] { context.run(); });
   } catch (const std::system_error &error) {
-    status = absl::ResourceExhaustedError(absl::StrCat("a thread for connections does not start: ", error.what()));
+    return absl::ResourceExhaustedError(absl::StrCat("a thread for connections does not start: ", error.what()));
   }
-  pthread_sigmask(SIG_SETMASK, &previous, nullptr);
-  return status;
+  return absl::OkStatus();
 }
 
 void ServiceThread::Stop() {

@@ -32,12 +32,21 @@ namespace {
 using FailureHandler = std::function<void(const absl::Status &)>;
 
 /// The communicator of one rank. A reduction sends part p of this rank's block to rank p, which adds the parts in the
-/// order of ranks and sends the result to all.
+/// order of ranks and sends the result to all. A child that fork() makes has no thread of connections, and shares the
+/// connections with its parent: there, collectives are an error.
 class TcpCommunicator : public Communicator {
 public:
   TcpCommunicator(int rank, int size, absl::Duration timeout, std::unique_ptr<Rendezvous> rendezvous)
       : rank_(rank), size_(size), timeout_(timeout), limits_(timeout), rendezvous_(std::move(rendezvous)),
-        mesh_(rank, size), scratch_(size) {}
+        mesh_(std::make_unique<Mesh>(rank, size)), scratch_(size) {}
+  ~TcpCommunicator() override {
+    if (process_ == getpid())
+      return;
+    // In a child, destroying the connections would end the parent's.
+    (void)link_.release();
+    (void)mesh_.release();
+    (void)rendezvous_.release();
+  }
 
   absl::Status Join(const RankEnvironment &environment) {
     CS336_ASSIGN_OR_RETURN(link_, ControlLink::Connect(environment, timeout_));
@@ -45,13 +54,13 @@ public:
     // A rank on another host does not reach the loopback interface.
     if (local.is_loopback() && environment.local_size != environment.size)
       local = local.is_v6() ? asio::ip::address(asio::ip::address_v6::any()) : asio::ip::address_v4::any();
-    CS336_ASSIGN_OR_RETURN(int port, mesh_.Listen(local));
+    CS336_ASSIGN_OR_RETURN(int port, mesh_->Listen(local));
     CS336_ASSIGN_OR_RETURN(std::vector<PeerAddress> peers, link_->Join(port));
     link_->OnFailure([this] {
-      mesh_.Cancel();
+      mesh_->Cancel();
       CallHandler();
     });
-    return Settle(mesh_.Connect(peers, limits_.wait));
+    return Settle(mesh_->Connect(peers, limits_.wait));
   }
 
   int rank() const override { return rank_; }
@@ -147,7 +156,10 @@ public:
       CallHandler();
   }
 
-  void Fail(const absl::Status &failure) override { link_->Report(NameRank(rank_, failure)); }
+  void Fail(const absl::Status &failure) override {
+    if (process_ == getpid())
+      link_->Report(NameRank(rank_, failure));
+  }
   void NoteProgress(int64_t collectives) override { link_->NoteProgress(collectives); }
 
 private:
@@ -205,7 +217,7 @@ private:
     for (int peer = 0; peer != size_; ++peer)
       if (peer != rank_)
         transfers.push_back(describe(peer));
-    return Settle(mesh_.Exchange(transfers, limits_.wait));
+    return Settle(mesh_->Exchange(transfers, limits_.wait));
   }
 
   /// Returns the value of each rank.
@@ -221,6 +233,9 @@ private:
 
   /// Returns the same error on all ranks unless all call the same.
   absl::Status Agree(const CollectiveCall &call) {
+    if (process_ != getpid())
+      return absl::FailedPreconditionError(absl::StrCat("this process was forked from rank ", rank_,
+                                                        ": only the rank itself can communicate with other ranks"));
     CS336_ASSIGN_OR_RETURN(std::vector<CollectiveCall> calls, GatherFromAll(call));
     return CheckCalls(calls);
   }
@@ -241,81 +256,16 @@ private:
   /// rank. Results are sent together with the blocks of the next piece.
   static constexpr int64_t kPieceBytes = 1 << 20;
 
+  const pid_t process_ = getpid();
   int rank_, size_;
   absl::Duration timeout_;
   TimeLimits limits_;
   std::mutex handler_mutex_;
   FailureHandler handler_;                 // Guarded by handler_mutex_.
   std::unique_ptr<Rendezvous> rendezvous_; // Null except on rank 0 of a group that is not hosted.
-  Mesh mesh_;
+  std::unique_ptr<Mesh> mesh_;
   std::unique_ptr<ControlLink> link_; // Its thread, which cancels the mesh, ends first.
   std::vector<std::vector<char>> scratch_;
-};
-
-/// A communicator that its own process uses, and no child that fork() makes: the child has no thread of connections,
-/// and shares the connections with its parent.
-class OwnProcessCommunicator : public Communicator {
-public:
-  explicit OwnProcessCommunicator(std::unique_ptr<TcpCommunicator> own) : process_(getpid()), own_(own.release()) {}
-  ~OwnProcessCommunicator() override {
-    // In a child, destroying the connections would end the parent's.
-    if (IsOwnProcess())
-      delete own_;
-  }
-
-  int rank() const override { return own_->rank(); }
-  int size() const override { return own_->size(); }
-  absl::Duration timeout() const override { return own_->timeout(); }
-
-  absl::Status AllReduce(const void *src, void *dst, int64_t count, DType dtype, Reduction reduction) override {
-    CS336_RETURN_IF_ERROR(CheckProcess());
-    return own_->AllReduce(src, dst, count, dtype, reduction);
-  }
-  absl::Status AllGather(const void *src, void *dst, int64_t count, DType dtype) override {
-    CS336_RETURN_IF_ERROR(CheckProcess());
-    return own_->AllGather(src, dst, count, dtype);
-  }
-  absl::Status ReduceScatter(const void *src, void *dst, int64_t count, DType dtype, Reduction reduction) override {
-    CS336_RETURN_IF_ERROR(CheckProcess());
-    return own_->ReduceScatter(src, dst, count, dtype, reduction);
-  }
-  absl::Status Broadcast(const void *src, void *dst, int64_t count, DType dtype, int root) override {
-    CS336_RETURN_IF_ERROR(CheckProcess());
-    return own_->Broadcast(src, dst, count, dtype, root);
-  }
-  absl::Status AllToAll(const void *src, void *dst, int64_t count, DType dtype) override {
-    CS336_RETURN_IF_ERROR(CheckProcess());
-    return own_->AllToAll(src, dst, count, dtype);
-  }
-  absl::Status CompareProgram(uint64_t hash) override {
-    CS336_RETURN_IF_ERROR(CheckProcess());
-    return own_->CompareProgram(hash);
-  }
-
-  void OnFailure(FailureHandler handler) override {
-    if (IsOwnProcess())
-      own_->OnFailure(std::move(handler));
-  }
-  void Fail(const absl::Status &failure) override {
-    if (IsOwnProcess())
-      own_->Fail(failure);
-  }
-  void NoteProgress(int64_t collectives) override {
-    if (IsOwnProcess())
-      own_->NoteProgress(collectives);
-  }
-
-private:
-  bool IsOwnProcess() const { return process_ == getpid(); }
-  absl::Status CheckProcess() const {
-    if (IsOwnProcess())
-      return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat("this process was forked from rank ", own_->rank(),
-                                                      ": only the rank itself can communicate with other ranks"));
-  }
-
-  const pid_t process_;
-  TcpCommunicator *const own_;
 };
 
 } // namespace
@@ -331,7 +281,7 @@ absl::StatusOr<std::unique_ptr<Communicator>> JoinTcpGroup(const RankEnvironment
                              auto communicator = std::make_unique<TcpCommunicator>(environment.rank, environment.size,
                                                                                    timeout, std::move(rendezvous));
                              CS336_RETURN_IF_ERROR(communicator->Join(environment));
-                             return std::make_unique<OwnProcessCommunicator>(std::move(communicator));
+                             return communicator;
                            });
 }
 

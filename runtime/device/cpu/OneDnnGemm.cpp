@@ -143,8 +143,8 @@ public:
   }
 
   absl::Status Execute() override {
-    // Some of oneDNN's kernels for AVX2 and AVX-512 keep data where a signal handler's frame is written. The other
-    // threads of the team block signals all the time.
+    // A signal handler that runs within oneDNN's kernels for AVX2 or AVX-512 can corrupt the heap (oneDNN 2, with two
+    // threads), even if it does nothing. The other threads of the team block signals all the time.
     SignalsBlocked blocked;
     std::atomic<dnnl_status_t> result{dnnl_success};
     int64_t chunks = streams_.size(), parts = parts_.size();
