@@ -146,7 +146,7 @@ static bool holdsWholeVectors(const Box &box, unsigned numDims, unsigned dim, in
 int64_t cs336::cuda::chooseVectorWidth(const KernelProgram &program, const DeviceKernel &kernel, unsigned dim) {
   unsigned numDims = program.extents.size();
   constexpr int64_t widest = 8;
-  int64_t width = 1;
+  int64_t width = widest;
   SmallVector<ContiguousAccess> accesses;
   // Loads and stores that do not depend on the dimension access one element, whatever the width.
   auto take = [&](unsigned operand, AffineExpr index) {
@@ -157,7 +157,7 @@ int64_t cs336::cuda::chooseVectorWidth(const KernelProgram &program, const Devic
       return false;
     int64_t elementBytes = getElementBytes(kernel.operands[operand].getElementType());
     accesses.push_back({*form, elementBytes, kernel.alignments[operand]});
-    width = std::max(width, ContiguousAccess::accessBytes / elementBytes);
+    width = std::min(width, ContiguousAccess::accessBytes / elementBytes);
     return true;
   };
   for (const Scalar &scalar : program.scalars) {
@@ -177,9 +177,9 @@ int64_t cs336::cuda::chooseVectorWidth(const KernelProgram &program, const Devic
            llvm::all_of(accesses, [&](const ContiguousAccess &access) { return access.allowsWidth(dim, width); }) &&
            llvm::all_of(program.boxes, [&](const Box &box) { return holdsWholeVectors(box, numDims, dim, width); });
   };
-  for (width = std::min(width, widest); width > 1 && !fits(width);)
+  while (width > 1 && !fits(width))
     width /= 2;
-  return width;
+  return accesses.empty() ? 1 : width;
 }
 
 bool cs336::cuda::isContiguousAlong(const KernelProgram &program, unsigned dim) {

@@ -31,9 +31,10 @@ void mergeDimensions(KernelProgram &program);
 /// of it.
 int64_t getLargestValue(mlir::AffineExpr index, llvm::ArrayRef<int64_t> extents, int64_t *largestPart = nullptr);
 
-/// Returns the number of consecutive elements along `dim` per thread. The number makes the narrowest access 16 bytes
-/// wide (but is at most 8) if every operand either is contiguous along `dim` and aligned or does not depend on it, and
-/// no box begins or ends within a vector. Otherwise it is one.
+/// Returns the number of consecutive elements along `dim` per thread: at most 8, and so many that the widest access has
+/// 16 bytes. A wider vector would take several accesses, each of which leaves gaps between the threads of a warp. The
+/// number is one unless every operand either is contiguous along `dim` and aligned or does not depend on it, and no box
+/// begins or ends within a vector.
 int64_t chooseVectorWidth(const KernelProgram &program, const DeviceKernel &kernel, unsigned dim);
 
 /// Returns whether the operands from which most elements are read are contiguous along the dimension.

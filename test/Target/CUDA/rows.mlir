@@ -8,23 +8,23 @@
 // CHECK: rms_norm(const float *in0, const __nv_bfloat16 *in1, const float *in2, float *out0, __nv_bfloat16 *out1, float *out2) {
 // CHECK-NEXT:   const unsigned row = blockIdx.x * 4 + threadIdx.x / 32;
 // CHECK-NEXT:   const unsigned i0 = row;
-// CHECK-NEXT:   Vector<float, 8> x0[3];
-// CHECK-NEXT:   Vector<__nv_bfloat16, 8> x1[3];
+// CHECK-NEXT:   Vector<float, 4> x0[6];
+// CHECK-NEXT:   Vector<__nv_bfloat16, 4> x1[6];
 // CHECK-NEXT: #pragma unroll
-// CHECK-NEXT:   for (int step = 0; step < 3; ++step) {
+// CHECK-NEXT:   for (int step = 0; step < 6; ++step) {
 // CHECK-NEXT:     const unsigned item = threadIdx.x % 32 + step * 32;
-// CHECK-NEXT:     const unsigned i1 = item * 8;
-// CHECK-NEXT:     x0[step] = loadVector<8>(in0 + i0 * 768 + i1);
-// CHECK-NEXT:     x1[step] = loadVector<8>(in1 + i0 * 768 + i1);
+// CHECK-NEXT:     const unsigned i1 = item * 4;
+// CHECK-NEXT:     x0[step] = loadVector<4>(in0 + i0 * 768 + i1);
+// CHECK-NEXT:     x1[step] = loadVector<4>(in1 + i0 * 768 + i1);
 // CHECK-NEXT:   }
 // CHECK-EMPTY:
 // CHECK-NEXT:   // Pass 1 of 2: sum.
 // CHECK-NEXT:   const auto combine0 = [](float a, float b) { return a + b; };
-// CHECK-NEXT:   Vector<float, 8> partial0 = {
+// CHECK-NEXT:   Vector<float, 4> partial0 = {
 // CHECK-NEXT: #pragma unroll
-// CHECK-NEXT:   for (int step = 0; step < 3; ++step) {
+// CHECK-NEXT:   for (int step = 0; step < 6; ++step) {
 // CHECK-NEXT: #pragma unroll
-// CHECK-NEXT:     for (int lane = 0; lane < 8; ++lane) {
+// CHECK-NEXT:     for (int lane = 0; lane < 4; ++lane) {
 // CHECK-NEXT:       const float [[SUM:.*]] = x0[step][lane] + __bfloat162float(x1[step][lane]);
 // CHECK-NEXT:       partial0[lane] = partial0[lane] + [[SUM]] * [[SUM]];
 // CHECK-NEXT:     }
@@ -33,8 +33,8 @@
 // CHECK-NEXT:   const float [[ROOT:.*]] = rsqrtf(result0 * 0.0013020834f + 1e-05f);
 // CHECK-EMPTY:
 // CHECK-NEXT:   // Pass 2 of 2: outputs.
-// CHECK-NEXT:   Vector<float, 8> x2[3];
-// CHECK:          x2[step] = loadVector<8>(in2 + i1);
+// CHECK-NEXT:   Vector<float, 4> x2[6];
+// CHECK:          x2[step] = loadVector<4>(in2 + i1);
 // CHECK:            const float [[SUM:.*]] = x0[step][lane] + __bfloat162float(x1[step][lane]);
 // CHECK-NEXT:       y0[lane] = [[SUM]];
 // CHECK-NEXT:       y1[lane] = __float2bfloat16_rn(x2[step][lane] * ([[SUM]] * [[ROOT]]));
@@ -183,13 +183,13 @@ exec.kernel @wide(%in0: tensor<264x40000xf32>) : (memref<264x40000xf32>) -> memr
 }
 
 // All that differs by row is under way before anything is computed, the residual's gradient as well.
-// CHECK: // Schedule rows: 96 threads per row of 768 elements, held in registers for 2 passes; 1024 points.
+// CHECK: // Schedule rows: 64 threads per row of 768 elements, held in registers for 2 passes; 1024 points.
 // CHECK: rms_norm_backward(
-// CHECK:          x4[step] = loadVector<8>(in4 + i0 * 768 + i1);
-// CHECK-NEXT:     x1[step] = loadVector<8>(in1 + i0 * 768 + i1);
-// CHECK-NEXT:     x0[step] = loadVector<8>(in0 + i0 * 768 + i1);
+// CHECK:          x4[step] = loadVector<4>(in4 + i0 * 768 + i1);
+// CHECK-NEXT:     x1[step] = loadVector<4>(in1 + i0 * 768 + i1);
+// CHECK-NEXT:     x0[step] = loadVector<4>(in0 + i0 * 768 + i1);
 // CHECK:        // Pass 1 of 2: sum.
-// CHECK:          x2[step] = loadVector<8>(in2 + i1);
+// CHECK:          x2[step] = loadVector<4>(in2 + i1);
 // CHECK:        // Pass 2 of 2: outputs.
 // CHECK-NOT:  loadVector
 // CHECK:          storeVector(out0 + i0 * 768 + i1, y0);
