@@ -144,6 +144,30 @@ exec.kernel @turned_pairs(%x: tensor<5x8x2xf32>, %cos: tensor<8x1xf32>, %sin: te
   %y = cs336.concat axis = 2 %first, %second : tensor<5x8x1xf32>, tensor<5x8x1xf32> -> tensor<5x8x2xf32>
   exec.yield %y : tensor<5x8x2xf32>
 }
+exec.kernel @turned_and_stacked(%x: tensor<5x1x8x2xbf16>, %y: tensor<5x1x8x2xbf16>, %z: tensor<5x1x8x2xbf16>)
+    : (memref<5x1x8x2xbf16>, memref<5x1x8x2xbf16>, memref<5x1x8x2xbf16>) -> memref<5x3x8x2xbf16> {
+  %xe = cs336.slice %x offsets = [0, 0, 0, 0] : tensor<5x1x8x2xbf16> -> tensor<5x1x8x1xbf16>
+  %xo = cs336.slice %x offsets = [0, 0, 0, 1] : tensor<5x1x8x2xbf16> -> tensor<5x1x8x1xbf16>
+  %ye = cs336.slice %y offsets = [0, 0, 0, 0] : tensor<5x1x8x2xbf16> -> tensor<5x1x8x1xbf16>
+  %yo = cs336.slice %y offsets = [0, 0, 0, 1] : tensor<5x1x8x2xbf16> -> tensor<5x1x8x1xbf16>
+  %xn = cs336.neg %xo : tensor<5x1x8x1xbf16>
+  %yn = cs336.neg %ye : tensor<5x1x8x1xbf16>
+  %xs = cs336.concat axis = 3 %xn, %xe : tensor<5x1x8x1xbf16>, tensor<5x1x8x1xbf16> -> tensor<5x1x8x2xbf16>
+  %ys = cs336.concat axis = 3 %yo, %yn : tensor<5x1x8x1xbf16>, tensor<5x1x8x1xbf16> -> tensor<5x1x8x2xbf16>
+  %all = cs336.concat axis = 1 %xs, %ys, %z
+      : tensor<5x1x8x2xbf16>, tensor<5x1x8x2xbf16>, tensor<5x1x8x2xbf16> -> tensor<5x3x8x2xbf16>
+  exec.yield %all : tensor<5x3x8x2xbf16>
+}
+exec.kernel @turned_odd_number(%x: tensor<7x2xf32>, %y: tensor<7x4xf32>) : (memref<7x2xf32>, memref<7x4xf32>)
+    -> (memref<7x4xf32>, memref<7x4xf32>) {
+  %odd = cs336.slice %x offsets = [0, 1] : tensor<7x2xf32> -> tensor<7x1xf32>
+  %middle = cs336.slice %y offsets = [0, 1] : tensor<7x4xf32> -> tensor<7x2xf32>
+  %n = cs336.neg %odd : tensor<7x1xf32>
+  %mixed = cs336.concat axis = 1 %n, %middle, %odd
+      : tensor<7x1xf32>, tensor<7x2xf32>, tensor<7x1xf32> -> tensor<7x4xf32>
+  %padded = cs336.pad %middle offsets = [0, 1] : tensor<7x2xf32> -> tensor<7x4xf32>
+  exec.yield %mixed, %padded : tensor<7x4xf32>, tensor<7x4xf32>
+}
 exec.kernel @polynomial_bf16(%x: tensor<40x16xbf16>, %y: tensor<40x16xbf16>)
     : (memref<40x16xbf16>, memref<40x16xbf16>) -> memref<40x16xbf16> {
   %square = cs336.mul %x, %x : tensor<40x16xbf16>
@@ -383,6 +407,20 @@ def test_turned_pairs(kernels: dict[str, HostKernel], rng: np.random.Generator) 
     (y,) = run(kernels["turned_pairs"], [x, cos, sin], [(x.shape, np.float32)])
     even, odd = x[..., :1], x[..., 1:]
     np.testing.assert_array_equal(y, np.concatenate([even * cos - odd * sin, even * sin + odd * cos], axis=2))
+
+
+def test_turned_pairs_beside_others(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    x, y, z = (normal(rng, 5, 1, 8, 2).astype(BF16) for _ in range(3))
+    (stacked,) = run(kernels["turned_and_stacked"], [x, y, z], [((5, 3, 8, 2), BF16)])
+    turned = [np.stack([-x[..., 1], x[..., 0]], axis=3), np.stack([y[..., 1], -y[..., 0]], axis=3)]
+    np.testing.assert_array_equal(stacked, np.concatenate([*turned, z], axis=1))
+
+
+def test_short_axis_of_parts(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    x, y = normal(rng, 7, 2), normal(rng, 7, 4)
+    mixed, padded = run(kernels["turned_odd_number"], [x, y], [((7, 4), np.float32)] * 2)
+    np.testing.assert_array_equal(mixed, np.concatenate([-x[:, 1:], y[:, 1:3], x[:, 1:]], axis=1))
+    np.testing.assert_array_equal(padded, np.pad(y[:, 1:3], ((0, 0), (1, 1))))
 
 
 def test_every_bf16_operation_rounds(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:

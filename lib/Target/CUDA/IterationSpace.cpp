@@ -115,20 +115,55 @@ static bool othersAreMultiples(const LinearForm &form, unsigned dim, int64_t wid
                       [&](auto step) { return step.index() == dim || step.value() % width == 0; });
 }
 
+SteppedAccess SteppedAccess::get(AffineExpr index, unsigned dim, unsigned numDims) {
+  LinearForm form = *getLinearForm(index, numDims);
+  int64_t step = form.coefficients[dim], place = form.constant % step;
+  return {step, simplifyAffineExpr(index - place, numDims, 0), place};
+}
+
 namespace {
-/// An access that is contiguous along one dimension.
+/// Accesses that together are contiguous along one dimension.
 struct ContiguousAccess {
   LinearForm form;
+  int64_t step;
   int64_t elementBytes;
   int64_t alignment;
 
-  /// Returns whether groups of `width` elements can be accessed at once: all start at a multiple of their size.
+  /// Returns whether the elements of `width` points can be accessed at once: all start at a multiple of their size.
   bool allowsWidth(unsigned dim, int64_t width) const {
-    return form.coefficients[dim] == 1 && alignment % std::min(width * elementBytes, accessBytes) == 0 &&
-           form.constant % width == 0 && othersAreMultiples(form, dim, width);
+    int64_t elements = width * step;
+    return alignment % std::min(elements * elementBytes, accessBytes) == 0 &&
+           (form.constant - form.constant % step) % elements == 0 && othersAreMultiples(form, dim, elements);
   }
+  int64_t getWidestWidth() const { return std::max<int64_t>(accessBytes / elementBytes / step, 1); }
 
   static constexpr int64_t accessBytes = 16;
+};
+} // namespace
+
+namespace {
+/// The places in vectors that interleaved accesses access.
+class InterleavedPlaces {
+public:
+  /// `box` is 0 for none.
+  void add(unsigned operand, unsigned box, const SteppedAccess &access) {
+    Vector &vector = vectors[{operand, box, access.base}];
+    vector.step = access.step;
+    vector.places.insert(access.place);
+  }
+  /// Returns whether every place of every vector is accessed.
+  bool areComplete() const {
+    return llvm::all_of(vectors, [](const auto &entry) {
+      return static_cast<int64_t>(entry.second.places.size()) == entry.second.step;
+    });
+  }
+
+private:
+  struct Vector {
+    int64_t step = 1;
+    llvm::SmallDenseSet<int64_t> places;
+  };
+  DenseMap<std::tuple<unsigned, unsigned, AffineExpr>, Vector> vectors;
 };
 } // namespace
 
@@ -143,25 +178,32 @@ static bool holdsWholeVectors(const Box &box, unsigned numDims, unsigned dim, in
   });
 }
 
-int64_t cs336::cuda::chooseVectorWidth(const KernelProgram &program, const DeviceKernel &kernel, unsigned dim) {
+int64_t cs336::cuda::chooseVectorWidth(const KernelProgram &program, const DeviceKernel &kernel, unsigned dim,
+                                       VectorAccess access) {
   unsigned numDims = program.extents.size();
   constexpr int64_t widest = 8;
   int64_t width = widest;
   SmallVector<ContiguousAccess> accesses;
+  InterleavedPlaces loads, stores;
   // Loads and stores that do not depend on the dimension access one element, whatever the width.
-  auto take = [&](unsigned operand, AffineExpr index) {
+  auto take = [&](unsigned operand, AffineExpr index, InterleavedPlaces &places, unsigned box) {
     if (!index.isFunctionOfDim(dim))
       return true;
     std::optional<LinearForm> form = getLinearForm(index, numDims);
     if (!form)
       return false;
+    auto stepped = SteppedAccess::get(index, dim, numDims);
+    if (stepped.step != 1 && access != VectorAccess::Interleaved)
+      return false;
+    places.add(operand, box, stepped);
     int64_t elementBytes = getElementBytes(kernel.operands[operand].getElementType());
-    accesses.push_back({*form, elementBytes, kernel.alignments[operand]});
-    width = std::min(width, ContiguousAccess::accessBytes / elementBytes);
+    accesses.push_back({*form, stepped.step, elementBytes, kernel.alignments[operand]});
+    width = std::min(width, accesses.back().getWidestWidth());
     return true;
   };
   for (const Scalar &scalar : program.scalars) {
-    if (scalar.kind == Scalar::Kind::Load && !take(scalar.operand, scalar.index))
+    if (scalar.kind == Scalar::Kind::Load &&
+        !take(scalar.operand, scalar.index, loads, scalar.box ? *scalar.box + 1 : 0))
       return 1;
     // A lane's index is the first lane's index plus a multiple of the lane's number.
     bool isPrinted = scalar.kind == Scalar::Kind::Index || scalar.kind == Scalar::Kind::Table;
@@ -169,8 +211,10 @@ int64_t cs336::cuda::chooseVectorWidth(const KernelProgram &program, const Devic
       return 1;
   }
   for (const Store &store : program.stores)
-    if (!take(store.operand, store.index))
+    if (!take(store.operand, store.index, stores, /*box=*/0))
       return 1;
+  if (!loads.areComplete() || !stores.areComplete())
+    return 1;
 
   auto fits = [&](int64_t width) {
     return program.extents[dim] % width == 0 &&

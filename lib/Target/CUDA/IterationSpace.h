@@ -31,11 +31,28 @@ void mergeDimensions(KernelProgram &program);
 /// of it.
 int64_t getLargestValue(mlir::AffineExpr index, llvm::ArrayRef<int64_t> extents, int64_t *largestPart = nullptr);
 
-/// Returns the number of consecutive elements along `dim` per thread: at most 8, and so many that the widest access has
+/// A load or a store whose index grows by `step` along a dimension. With a step of 2, the accesses of the elements
+/// `base` and `base` + 1 are interleaved: a vector has the elements of both.
+struct SteppedAccess {
+  int64_t step;
+  mlir::AffineExpr base;
+  /// The number of the element after `base`, less than `step`.
+  int64_t place;
+
+  /// For an index with a linear form that depends on the dimension.
+  static SteppedAccess get(mlir::AffineExpr index, unsigned dim, unsigned numDims);
+};
+
+/// Accesses that ScalarEmitter can write as vectors.
+enum class VectorAccess { Contiguous, Interleaved };
+
+/// Returns the number of consecutive points along `dim` per thread: at most 8, and so many that the widest access has
 /// 16 bytes. A wider vector would take several accesses, each of which leaves gaps between the threads of a warp. The
 /// number is one unless every operand either is contiguous along `dim` and aligned or does not depend on it, and no box
-/// begins or ends within a vector.
-int64_t chooseVectorWidth(const KernelProgram &program, const DeviceKernel &kernel, unsigned dim);
+/// begins or ends within a vector. If `access` allows it, an operand may also be contiguous because interleaved
+/// accesses together access all of its elements.
+int64_t chooseVectorWidth(const KernelProgram &program, const DeviceKernel &kernel, unsigned dim,
+                          VectorAccess access = VectorAccess::Contiguous);
 
 /// Returns whether the operands from which most elements are read are contiguous along the dimension.
 bool isContiguousAlong(const KernelProgram &program, unsigned dim);

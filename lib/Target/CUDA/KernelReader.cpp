@@ -33,6 +33,9 @@ constexpr unsigned maxDims = 64;
 /// per second, and uses device memory of the kernel's module.
 constexpr int64_t maxTableElements = int64_t(1) << 20;
 
+/// The longest last axis of the outputs whose elements one thread computes, if they are computed in different ways.
+constexpr int64_t maxUnrolled = 4;
+
 using Indices = SmallVector<AffineExpr, 4>;
 
 class Reader {
@@ -40,7 +43,8 @@ public:
   Reader(const DeviceKernel &kernel, std::string &whyNot)
       : kernel(kernel), function(kernel.function), context(function.getContext()), whyNot(whyNot) {}
 
-  FailureOr<KernelProgram> read();
+  /// Reads a program whose points are the outputs' elements. If `unrolls`, a point is all elements of the last axis.
+  FailureOr<KernelProgram> read(bool unrolls = false);
   FailureOr<KernelProgram> readRows(const Rows &rows);
 
 private:
@@ -124,17 +128,35 @@ LogicalResult Reader::readOutput(unsigned output, const Indices &point) {
   return success();
 }
 
-FailureOr<KernelProgram> Reader::read() {
+FailureOr<KernelProgram> Reader::read(bool unrolls) {
   SmallVector<int64_t> shape = getPointShape(kernel, kernel.outputs.front());
+  int64_t unrolled = unrolls ? shape.pop_back_val() : 1;
   program.extents.assign(shape.begin(), shape.end());
   program.nests.push_back({0, static_cast<unsigned>(shape.size())});
   Indices point;
   for (unsigned dim = 0; dim < shape.size(); ++dim)
     point.push_back(getAffineDimExpr(dim, context));
   for (unsigned output : kernel.outputs)
-    if (failed(readOutput(output, point)))
-      return failure();
+    for (int64_t last = 0; last < unrolled; ++last) {
+      Indices element(point);
+      if (unrolls)
+        element.push_back(constant(last));
+      if (failed(readOutput(output, element)))
+        return failure();
+    }
   return std::move(program);
+}
+
+/// Returns whether elements of the last axis are computed in different ways, and the axis is so short that one thread
+/// can compute all of them.
+static bool choosesAlongShortAxis(const KernelProgram &program) {
+  if (program.getPoint().getNumDims() == 0 || program.hasReductions())
+    return false;
+  unsigned last = program.getPoint().end - 1;
+  return program.extents[last] > 1 && program.extents[last] <= maxUnrolled &&
+         llvm::any_of(program.boxes, [&](const Box &box) {
+           return llvm::any_of(box.ranges, [&](const Box::Range &range) { return range.index.isFunctionOfDim(last); });
+         });
 }
 
 FailureOr<KernelProgram> Reader::readRows(const Rows &rows) {
@@ -277,12 +299,19 @@ FailureOr<unsigned> Reader::readGeneric(linalg::GenericOp generic, unsigned resu
   if (!written)
     return refuse("writes its result through a map that does more than shift the loops");
   ArrayRef<int64_t> shape = cast<RankedTensorType>(generic->getResult(result).getType()).getShape();
+  Value destination = generic.getDpsInits()[result];
   Indices loops(shape.size());
   SmallVector<Box::Range> ranges;
   for (auto [loop, element, extent, size] : llvm::zip_equal(written->loops, at, written->getShape(), shape)) {
     loops[loop.first] = simplify(element - loop.second);
-    if (loop.second != 0 || extent != size)
-      ranges.push_back({element, loop.second, loop.second + extent});
+    if (loop.second == 0 && extent == size)
+      continue;
+    int64_t end = loop.second + extent;
+    auto known = dyn_cast<AffineConstantExpr>(element);
+    if (!known)
+      ranges.push_back({element, loop.second, end});
+    else if (known.getValue() < loop.second || known.getValue() >= end)
+      return readElement(destination, at);
   }
   if (ranges.empty())
     return readBody(generic, result, loops);
@@ -292,7 +321,6 @@ FailureOr<unsigned> Reader::readGeneric(linalg::GenericOp generic, unsigned resu
   box = narrowed;
   FailureOr<unsigned> inside = readBody(generic, result, loops);
   box = around;
-  Value destination = generic.getDpsInits()[result];
   if (failed(inside) || isUndefined(destination))
     return inside;
   FailureOr<unsigned> outside = readElement(destination, at);
@@ -497,7 +525,12 @@ FailureOr<unsigned> Reader::readGather(linalg::GenericOp generic, BodyAtPoint &b
 }
 
 FailureOr<KernelProgram> KernelProgram::read(const DeviceKernel &kernel, std::string &whyNot) {
-  return Reader(kernel, whyNot).read();
+  FailureOr<KernelProgram> program = Reader(kernel, whyNot).read();
+  if (failed(program) || !choosesAlongShortAxis(*program))
+    return program;
+  std::string whyNotUnrolled;
+  FailureOr<KernelProgram> unrolled = Reader(kernel, whyNotUnrolled).read(/*unrolls=*/true);
+  return succeeded(unrolled) ? unrolled : program;
 }
 
 FailureOr<KernelProgram> KernelProgram::readRows(const DeviceKernel &kernel, const Rows &rows, std::string &whyNot) {

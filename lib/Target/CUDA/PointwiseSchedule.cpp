@@ -27,7 +27,7 @@ VectorAxis chooseVectors(const KernelProgram &program, const DeviceKernel &kerne
   if (program.getPoint().getNumDims() == 0)
     return {};
   unsigned innermost = program.getPoint().end - 1;
-  return {innermost, chooseVectorWidth(program, kernel, innermost)};
+  return {innermost, chooseVectorWidth(program, kernel, innermost, VectorAccess::Interleaved)};
 }
 
 class PointwiseKernel : public ScheduledKernel {

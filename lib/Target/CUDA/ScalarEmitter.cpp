@@ -132,6 +132,22 @@ std::string ScalarEmitter::address(unsigned operand, AffineExpr index) const {
   return kernel.getOperandName(operand) + " + " + indices.print(index).in(Precedence::Additive);
 }
 
+SteppedAccess ScalarEmitter::getAccess(AffineExpr index) const {
+  return SteppedAccess::get(index, vectors.dim, program.extents.size());
+}
+
+std::string ScalarEmitter::getVectorType(Type element, AffineExpr index) const {
+  return ("Vector<" + ExpressionPrinter::getStorageType(element) + ", " + Twine(vectors.width * getAccess(index).step) +
+          ">")
+      .str();
+}
+
+std::string ScalarEmitter::getElementOfLane(StringRef variable, AffineExpr index) const {
+  SteppedAccess access = getAccess(index);
+  std::string lane = access.step == 1 ? "lane" : std::to_string(access.step) + " * lane";
+  return (variable + "[" + lane + (access.place == 0 ? "" : " + " + std::to_string(access.place)) + "]").str();
+}
+
 //===----------------------------------------------------------------------===//
 // Loads
 //===----------------------------------------------------------------------===//
@@ -169,9 +185,16 @@ void ScalarEmitter::emitLoads(ArrayRef<unsigned> scalars, StringRef indent) {
   llvm::stable_sort(
       loads, [&](unsigned lhs, unsigned rhs) { return program.scalars[lhs].operand < program.scalars[rhs].operand; });
 
+  // The variables of vectors by operand, box and first element: interleaved loads share one.
+  std::map<std::tuple<unsigned, std::optional<unsigned>, const void *>, std::string> known;
   for (unsigned id : loads) {
-    std::string variable = takeLoadVariable(id);
-    os << indent << "const " << getLoadType(id) << " " << variable << " = " << printLoad(id) << ";\n";
+    const Scalar &scalar = program.scalars[id];
+    AffineExpr base = isVector(scalar.index) ? getAccess(scalar.index).base : scalar.index;
+    std::string &variable = known[{scalar.operand, scalar.box, base.getAsOpaquePointer()}];
+    if (variable.empty()) {
+      variable = takeLoadVariable(id);
+      os << indent << "const " << getLoadType(id) << " " << variable << " = " << printLoad(id) << ";\n";
+    }
     provide(id, variable);
   }
 }
@@ -188,22 +211,25 @@ std::string ScalarEmitter::takeLoadVariable(unsigned load) {
 
 std::string ScalarEmitter::getLoadType(unsigned load) const {
   const Scalar &scalar = program.scalars[load];
-  std::string type = ExpressionPrinter::getStorageType(scalar.type).str();
-  return isVector(scalar.index) ? "Vector<" + type + ", " + std::to_string(vectors.width) + ">" : type;
+  return isVector(scalar.index) ? getVectorType(scalar.type, scalar.index)
+                                : ExpressionPrinter::getStorageType(scalar.type).str();
 }
 
 std::string ScalarEmitter::printLoad(unsigned load) const {
   const Scalar &scalar = program.scalars[load];
   std::string value = element(scalar.operand, scalar.index), zero = ExpressionPrinter::printZero(scalar.type).text;
   if (isVector(scalar.index)) {
-    value = "loadVector<" + std::to_string(vectors.width) + ">(" + address(scalar.operand, scalar.index) + ")";
+    SteppedAccess access = getAccess(scalar.index);
+    value =
+        "loadVector<" + std::to_string(vectors.width * access.step) + ">(" + address(scalar.operand, access.base) + ")";
     zero = getLoadType(load) + "{}";
   }
   return scalar.box ? getBoxVariable(*scalar.box) + " ? " + value + " : " + zero : value;
 }
 
 void ScalarEmitter::provide(unsigned load, StringRef variable) {
-  loaded[load] = (variable + (isVector(program.scalars[load].index) ? "[lane]" : "")).str();
+  AffineExpr index = program.scalars[load].index;
+  loaded[load] = isVector(index) ? getElementOfLane(variable, index) : variable.str();
 }
 
 //===----------------------------------------------------------------------===//
@@ -357,28 +383,40 @@ void ScalarEmitter::emitInto(unsigned id, std::string variable, StringRef indent
 // Stores
 //===----------------------------------------------------------------------===//
 
+unsigned ScalarEmitter::getFirstOfVector(unsigned number) const {
+  const Store &store = program.stores[number];
+  AffineExpr base = getAccess(store.index).base;
+  unsigned first = 0;
+  while (program.stores[first].operand != store.operand || !isVector(program.stores[first].index) ||
+         getAccess(program.stores[first].index).base != base)
+    ++first;
+  return first;
+}
+
 void ScalarEmitter::declareStored(ArrayRef<unsigned> stores, StringRef indent) {
   for (unsigned number : stores) {
     const Store &store = program.stores[number];
-    if (isVector(store.index))
-      os << indent << "Vector<" << ExpressionPrinter::getStorageType(kernel.operands[store.operand].getElementType())
-         << ", " << vectors.width << "> y" << number << ";\n";
+    if (isVector(store.index) && getFirstOfVector(number) == number)
+      os << indent << getVectorType(kernel.operands[store.operand].getElementType(), store.index) << " y" << number
+         << ";\n";
   }
 }
 
 void ScalarEmitter::assignStored(ArrayRef<unsigned> stores, StringRef indent) {
   for (unsigned number : stores)
     if (const Store &store = program.stores[number]; isVector(store.index))
-      os << indent << "y" << number << "[lane] = " << printStored(store).text << ";\n";
+      os << indent << getElementOfLane("y" + std::to_string(getFirstOfVector(number)), store.index) << " = "
+         << printStored(store).text << ";\n";
 }
 
 void ScalarEmitter::emitStores(ArrayRef<unsigned> stores, StringRef indent) {
   for (unsigned number : stores) {
     const Store &store = program.stores[number];
-    if (isVector(store.index))
-      os << indent << "storeVector(" << address(store.operand, store.index) << ", y" << number << ");\n";
-    else
+    if (!isVector(store.index))
       os << indent << element(store.operand, store.index) << " = " << printStored(store).text << ";\n";
+    else if (getFirstOfVector(number) == number)
+      os << indent << "storeVector(" << address(store.operand, getAccess(store.index).base) << ", y" << number
+         << ");\n";
   }
 }
 

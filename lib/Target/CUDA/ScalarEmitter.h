@@ -9,6 +9,7 @@
 #define CS336_LIB_TARGET_CUDA_SCALAREMITTER_H
 
 #include "IndexPrinter.h"
+#include "IterationSpace.h"
 #include "KernelProgram.h"
 
 namespace cs336::cuda {
@@ -87,6 +88,14 @@ public:
 
 private:
   bool isVector(mlir::AffineExpr index) const { return vectors.width > 1 && index.isFunctionOfDim(vectors.dim); }
+  /// For a vector's index.
+  SteppedAccess getAccess(mlir::AffineExpr index) const;
+  /// Returns the type of a vector of elements that are accessed at this index.
+  std::string getVectorType(mlir::Type element, mlir::AffineExpr index) const;
+  /// Returns the element of a lane at this index in the variable with its vector.
+  std::string getElementOfLane(llvm::StringRef variable, mlir::AffineExpr index) const;
+  /// Returns the first store of the vector that has the element of this store.
+  unsigned getFirstOfVector(unsigned store) const;
   Expression printScalar(const Scalar &scalar, unsigned id);
   Expression printGather(const Scalar &scalar);
   /// Returns the element's index in its buffer at a lane.

@@ -18,11 +18,11 @@
 // RUN: cs336-nvrtc-check --arch sm_90a < %S/Inputs/serialised.cu | FileCheck %s --check-prefix=SERIALISED
 // SERIALISED: waits: {{[0-9]+}} registers, serialised matmuls
 
-// CHECK: sm_80: 18 kernels
+// CHECK: sm_80: 21 kernels
 // CHECK: adamw: {{[0-9]+}} registers{{$}}
-// CHECK: sm_90a: 18 kernels
-// CHECK: sm_100a: 18 kernels
-// CHECK: sm_120: 18 kernels
+// CHECK: sm_90a: 21 kernels
+// CHECK: sm_100a: 21 kernels
+// CHECK: sm_120: 21 kernels
 
 // REDUCE: sm_80: 8 kernels
 // REDUCE: sm_90a: 8 kernels

@@ -75,6 +75,51 @@ exec.kernel @cast_bf16(%x: tensor<4x24xf32>) : (memref<4x24xf32>) -> memref<4x24
   exec.yield %y : tensor<4x24xbf16>
 }
 
+// The gradient of rotary embedding: two concatenations of pairs, and a third part that is not one. A thread computes
+// whole pairs, so that no element is chosen at run time. Even and odd elements share vectors.
+// CHECK: turn_back(const float *in0, const __nv_bfloat16 *in1, const __nv_bfloat16 *in2, __nv_bfloat16 *out0) {
+// CHECK-NEXT: const unsigned item = blockIdx.x * 256 + threadIdx.x;
+// CHECK-NEXT: if (item >= 48)
+// CHECK-NOT: inside
+// CHECK: const Vector<float, 4> x0 = loadVector<4>(in0 + i1);
+// CHECK-NEXT: const Vector<__nv_bfloat16, 8> x1 = loadVector<8>(in1 + i0 * 32 + i1 * 2);
+// CHECK-NEXT: const Vector<__nv_bfloat16, 8> x2 = loadVector<8>(in2 + i0 * 32 + i1 * 2);
+// CHECK-NEXT: Vector<__nv_bfloat16, 8> y0;
+// CHECK-NEXT: Vector<__nv_bfloat16, 8> y1;
+// CHECK-NEXT: #pragma unroll
+// CHECK-NEXT: for (int lane = 0; lane < 4; ++lane) {
+// CHECK-NEXT: y0[2 * lane] = __float2bfloat16_rn(__bfloat162float(x1[2 * lane]) * x0[lane]);
+// CHECK-NEXT: y1[2 * lane] = __float2bfloat16_rn(__bfloat162float(x2[2 * lane]));
+// CHECK-NEXT: y0[2 * lane + 1] = __float2bfloat16_rn(-__bfloat162float(x1[2 * lane + 1]));
+// CHECK-NEXT: y1[2 * lane + 1] = __float2bfloat16_rn(__bfloat162float(x2[2 * lane + 1]));
+// CHECK-NEXT: }
+// CHECK-NEXT: storeVector(out0 + i0 * 64 + i1 * 2, y0);
+// CHECK-NEXT: storeVector(out0 + i0 * 64 + i1 * 2 + 32, y1);
+// CHECK-NEXT: }
+exec.kernel @turn_back(%angles: tensor<16xf32>, %pairs: tensor<12x1x16x2xbf16>, %rest: tensor<12x1x16x2xbf16>)
+    : (memref<16xf32>, memref<12x1x16x2xbf16>, memref<12x1x16x2xbf16>) -> memref<12x2x16x2xbf16> {
+  %even = cs336.slice %pairs offsets = [0, 0, 0, 0] : tensor<12x1x16x2xbf16> -> tensor<12x1x16x1xbf16>
+  %odd = cs336.slice %pairs offsets = [0, 0, 0, 1] : tensor<12x1x16x2xbf16> -> tensor<12x1x16x1xbf16>
+  %angle = cs336.broadcast %angles dims = [2] : tensor<16xf32> -> tensor<12x1x16x1xf32>
+  %wide = cs336.cast %even : tensor<12x1x16x1xbf16> -> tensor<12x1x16x1xf32>
+  %turned = cs336.mul %wide, %angle : tensor<12x1x16x1xf32>
+  %first = cs336.cast %turned : tensor<12x1x16x1xf32> -> tensor<12x1x16x1xbf16>
+  %second = cs336.neg %odd : tensor<12x1x16x1xbf16>
+  %joined = cs336.concat axis = 3 %first, %second : tensor<12x1x16x1xbf16>, tensor<12x1x16x1xbf16> -> tensor<12x1x16x2xbf16>
+  %all = cs336.concat axis = 1 %joined, %rest : tensor<12x1x16x2xbf16>, tensor<12x1x16x2xbf16> -> tensor<12x2x16x2xbf16>
+  exec.yield %all : tensor<12x2x16x2xbf16>
+}
+
+// Only even elements are read: a vector would also load the odd ones.
+// CHECK: evens(const float *in0, float *out0) {
+// CHECK: const float x0 = in0[i0 * 32 + i1 * 2];
+// CHECK-NEXT: out0[i0 * 16 + i1] = -x0;
+exec.kernel @evens(%pairs: tensor<12x16x2xf32>) : (memref<12x16x2xf32>) -> memref<12x16x1xf32> {
+  %even = cs336.slice %pairs offsets = [0, 0, 0] : tensor<12x16x2xf32> -> tensor<12x16x1xf32>
+  %y = cs336.neg %even : tensor<12x16x1xf32>
+  exec.yield %y : tensor<12x16x1xf32>
+}
+
 // The rounding between two casts is part of the program.
 // CHECK: round_f16(const float *in0, float *out0) {
 // CHECK: y0[lane] = roundToF16(x0[lane]);
@@ -183,12 +228,23 @@ exec.kernel @pad(%x: tensor<4x8xf32>) : (memref<4x8xf32>) -> memref<6x8xf32> {
 }
 
 // CHECK: concat(const __nv_bfloat16 *in0, const __nv_bfloat16 *in1, __nv_bfloat16 *out0) {
-// CHECK: const bool inside0 = i1 >= 1;
-// CHECK-NEXT: const bool inside1 = i1 < 1;
-// CHECK-NEXT: const __nv_bfloat16 x0 = inside1 ? in0[i0 + i1] : __nv_bfloat16();
-// CHECK-NEXT: const __nv_bfloat16 x1 = inside0 ? in1[i0 * 2 + i1 - 1] : __nv_bfloat16();
-// CHECK-NEXT: out0[i0 * 3 + i1] = __float2bfloat16_rn(inside0 ? __bfloat162float(x1) : __bfloat162float(x0));
-exec.kernel @concat(%a: tensor<8x1xbf16>, %b: tensor<8x2xbf16>) : (memref<8x1xbf16>, memref<8x2xbf16>) -> memref<8x3xbf16> {
+// CHECK: const bool inside0 = i1 >= 2;
+// CHECK-NEXT: const bool inside1 = i1 < 2;
+// CHECK-NEXT: const __nv_bfloat16 x0 = inside1 ? in0[i0 * 2 + i1] : __nv_bfloat16();
+// CHECK-NEXT: const __nv_bfloat16 x1 = inside0 ? in1[i0 * 3 + i1 - 2] : __nv_bfloat16();
+// CHECK-NEXT: out0[i0 * 5 + i1] = __float2bfloat16_rn(inside0 ? __bfloat162float(x1) : __bfloat162float(x0));
+exec.kernel @concat(%a: tensor<8x2xbf16>, %b: tensor<8x3xbf16>) : (memref<8x2xbf16>, memref<8x3xbf16>) -> memref<8x5xbf16> {
+  %y = cs336.concat axis = 1 %a, %b : tensor<8x2xbf16>, tensor<8x3xbf16> -> tensor<8x5xbf16>
+  exec.yield %y : tensor<8x5xbf16>
+}
+
+// A thread computes all of an axis of at most four elements instead of choosing.
+// CHECK: concat_of_few(const __nv_bfloat16 *in0, const __nv_bfloat16 *in1, __nv_bfloat16 *out0) {
+// CHECK-NOT: inside
+// CHECK: out0[i0 * 3] = __float2bfloat16_rn(__bfloat162float(x0));
+// CHECK-NEXT: out0[i0 * 3 + 1] = __float2bfloat16_rn(__bfloat162float(x1));
+// CHECK-NEXT: out0[i0 * 3 + 2] = __float2bfloat16_rn(__bfloat162float(x1_1));
+exec.kernel @concat_of_few(%a: tensor<8x1xbf16>, %b: tensor<8x2xbf16>) : (memref<8x1xbf16>, memref<8x2xbf16>) -> memref<8x3xbf16> {
   %y = cs336.concat axis = 1 %a, %b : tensor<8x1xbf16>, tensor<8x2xbf16> -> tensor<8x3xbf16>
   exec.yield %y : tensor<8x3xbf16>
 }

@@ -8,6 +8,7 @@
 #include "cs336/Dialect/Exec/IR/KernelNames.h"
 
 #include "cs336/Dialect/CS336/IR/CS336Interfaces.h"
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Support/CompletePrinting.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -22,7 +23,8 @@ std::string exec::describeOperations(ArrayRef<Operation *> operations) {
   SmallVector<StringRef> names;
   for (Operation *op : operations) {
     auto fusible = dyn_cast<FusibleOpInterface>(op);
-    if (!(fusible && fusible.isRematerializable()) && names.size() < kMostNames)
+    bool onlyReads = isa<SliceOp>(op) || (fusible && fusible.isRematerializable());
+    if (!onlyReads && names.size() < kMostNames)
       names.push_back(op->getName().stripDialect());
   }
   if (names.empty())

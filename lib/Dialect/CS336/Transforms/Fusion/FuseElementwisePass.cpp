@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AbsorbConversions.h"
+#include "AbsorbSlices.h"
 #include "OutlineGroups.h"
 #include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/Transforms/Passes.h"
@@ -103,6 +104,7 @@ void FuseElementwisePass::runOnOperation() {
     bytesSaved += std::max<int64_t>(before - after, 0);
   });
   numFused += absorbConversions(block);
+  numFused += absorbSlices(block);
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
       op.erase();

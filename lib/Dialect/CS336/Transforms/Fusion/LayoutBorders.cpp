@@ -7,6 +7,7 @@
 
 #include "LayoutBorders.h"
 
+#include "AbsorbSlices.h"
 #include "FusionRoles.h"
 #include "JoinConcats.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
@@ -32,6 +33,7 @@ private:
   void hoistAll();
   bool hoist(Operation *layout);
   void sink(Operation *op);
+  void exchange(TransposeOp transpose);
   void mergeEqual();
   void eraseDead();
   bool isMovable(Operation *layout, Value rematerialized) const;
@@ -167,6 +169,26 @@ void LayoutMover::sink(Operation *op) {
   ++numMoved;
 }
 
+/// Rewrites transpose(slice(x)) → slice(transpose(x)) for interleaved slices, so that a kernel that reads several of
+/// them can read x.
+void LayoutMover::exchange(TransposeOp transpose) {
+  auto slice = transpose.getOperand().getDefiningOp<SliceOp>();
+  if (!slice || !isInterleaved(slice) || transpose.getPerm().back() != slice.getResult().getType().getRank() - 1)
+    return;
+  auto permute = [&](ArrayRef<int64_t> numbers) {
+    return llvm::map_to_vector(transpose.getPerm(), [&](int64_t axis) { return numbers[axis]; });
+  };
+  OpBuilder builder(transpose);
+  Value whole = slice.getOperand();
+  Type element = tensorType(whole).getElementType();
+  Value transposed = cloneOn(builder, transpose, whole, permute(shapeOf(whole)), element)->getResult(0);
+  Operation *moved = cloneOn(builder, slice, transposed, shapeOf(transpose.getResult()), element);
+  cast<SliceOp>(moved).setOffsets(permute(slice.getOffsets()));
+  transpose.getResult().replaceAllUsesWith(moved->getResult(0));
+  transpose.erase();
+  ++numMoved;
+}
+
 /// Hoists layout operations until none can move, the last first.
 void LayoutMover::hoistAll() {
   findFeeders();
@@ -227,6 +249,8 @@ unsigned LayoutMover::run() {
   eraseDead();
   roles = FusionRoles(block);
   hoistAll();
+  for (auto transpose : llvm::make_early_inc_range(block.getOps<TransposeOp>()))
+    exchange(transpose);
   if (numMoved != 0)
     mergeEqual();
   // Erases index arithmetic of which all users read moved copies.

@@ -109,14 +109,19 @@ func.func @norm_gradient(%dy: tensor<6x8xbf16>, %x: tensor<6x8xf32>, %r: tensor<
 
 // Rotary embedding of q and k out of a packed projection: one kernel, which reads the tables once. Conversions move past
 // the layout operations that split heads and pairs, and into the concatenation; what is left of those stands at the
-// kernel's border.
+// kernel's border. The slices of the pairs go into the kernel, which then reads whole pairs.
 // CHECK-LABEL: func.func @rope(
 func.func @rope(%qkv: tensor<2x6x24xbf16>, %cos: tensor<6x2xf32>, %sin: tensor<6x2xf32>)
     -> (tensor<2x2x6x4xbf16>, tensor<2x2x6x4xbf16>) {
   // CHECK-NOT: cs336.cast
   // CHECK: %[[QK:.*]]:2 = cs336.fused(
+  // CHECK: ^bb0({{.*}}, %[[PAIRS_OF_Q:.*]]: tensor<2x2x6x2x2xbf16>, %[[PAIRS_OF_K:.*]]: tensor<2x2x6x2x2xbf16>):
+  // CHECK-DAG: cs336.slice %[[PAIRS_OF_Q]] offsets = [0, 0, 0, 0, 0]
+  // CHECK-DAG: cs336.slice %[[PAIRS_OF_Q]] offsets = [0, 0, 0, 0, 1]
+  // CHECK-DAG: cs336.slice %[[PAIRS_OF_K]] offsets = [0, 0, 0, 0, 0]
+  // CHECK-DAG: cs336.slice %[[PAIRS_OF_K]] offsets = [0, 0, 0, 0, 1]
   // CHECK: cs336.concat {{.*}} -> tensor<2x2x6x2x2xbf16>
-  // CHECK: } : (tensor<2x2x6x2x1xbf16>, tensor<2x2x6x2x1xbf16>, tensor<6x2xf32>, tensor<6x2xf32>, tensor<2x2x6x2x1xbf16>, tensor<2x2x6x2x1xbf16>) -> (tensor<2x2x6x2x2xbf16>, tensor<2x2x6x2x2xbf16>)
+  // CHECK: } : (tensor<6x2xf32>, tensor<6x2xf32>, tensor<2x2x6x2x2xbf16>, tensor<2x2x6x2x2xbf16>) -> (tensor<2x2x6x2x2xbf16>, tensor<2x2x6x2x2xbf16>)
   // CHECK-NEXT: %[[Q:.*]] = cs336.reshape %[[QK]]#0
   // CHECK-NEXT: %[[K:.*]] = cs336.reshape %[[QK]]#1
   // CHECK-NEXT: return %[[Q]], %[[K]]

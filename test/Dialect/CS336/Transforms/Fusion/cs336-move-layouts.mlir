@@ -134,6 +134,23 @@ func.func @pairs(%a: tensor<2x3x1xf32>, %b: tensor<2x3x1xf32>, %v: tensor<2x6xf3
 
 // -----
 
+// A transpose moves before the slices of pairs, so that both read one tensor.
+// CHECK-LABEL: func.func @slices_of_pairs(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x4x2xf32>)
+func.func @slices_of_pairs(%x: tensor<2x3x4x2xf32>) -> (tensor<3x2x4x1xf32>, tensor<3x2x4x1xf32>) {
+  // CHECK-NEXT: %[[T:.*]] = cs336.transpose %[[X]] perm = [1, 0, 2, 3] : tensor<2x3x4x2xf32> -> tensor<3x2x4x2xf32>
+  // CHECK-NEXT: %[[EVEN:.*]] = cs336.slice %[[T]] offsets = [0, 0, 0, 0] : tensor<3x2x4x2xf32> -> tensor<3x2x4x1xf32>
+  // CHECK-NEXT: %[[ODD:.*]] = cs336.slice %[[T]] offsets = [0, 0, 0, 1]
+  // CHECK-NEXT: return %[[EVEN]], %[[ODD]]
+  %even = cs336.slice %x offsets = [0, 0, 0, 0] : tensor<2x3x4x2xf32> -> tensor<2x3x4x1xf32>
+  %odd = cs336.slice %x offsets = [0, 0, 0, 1] : tensor<2x3x4x2xf32> -> tensor<2x3x4x1xf32>
+  %y = cs336.transpose %even perm = [1, 0, 2, 3] : tensor<2x3x4x1xf32> -> tensor<3x2x4x1xf32>
+  %z = cs336.transpose %odd perm = [1, 0, 2, 3] : tensor<2x3x4x1xf32> -> tensor<3x2x4x1xf32>
+  return %y, %z : tensor<3x2x4x1xf32>, tensor<3x2x4x1xf32>
+}
+
+// -----
+
 // A group that exists reads the narrower tensor, and converts it.
 // COUNTS: cs336-move-layouts  num-absorbed {{ *}}1  Number
 // CHECK-LABEL: func.func @group(

@@ -123,6 +123,8 @@ def MoveLayoutsPass : Pass<"cs336-move-layouts", "::mlir::func::FuncOp"> {
       towards the stores.
     - Concatenations of reshaped or transposed concatenations become one concatenation of concatenations: the gradient
       of a packed projection, whose parts are the pairs of rotary embedding.
+    - A transpose moves before a slice that takes every second element, or every n-th: the even or the odd elements of
+      pairs. A kernel that reads several of these slices then reads slices of one tensor.
     - Equal layout operations and conversions of one value, which result from moves past several readers, become one.
     - A conversion of an operand of an existing group moves into the group if the group then reads fewer bytes.
 
@@ -179,6 +181,9 @@ def FuseElementwisePass : Pass<"cs336-fuse-elementwise", "::mlir::func::FuncOp">
       be bound by arithmetic.
 
     A chain of operations of any length becomes a number of kernels that is linear in its length.
+
+    If a group reads at least two slices of one tensor that take every n-th element of its last axis, such as the even
+    and the odd elements of pairs, the slices move into the group. The kernel then loads neighbouring elements together.
 
     An element-wise value that several kernels need is computed again in each of them if this moves fewer bytes than
     storing it and costs at most 2 FLOPs per byte. A reduction is never computed again.
