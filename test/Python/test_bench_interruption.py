@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -108,7 +109,9 @@ def test_complete_cells_are_printed(arguments: list[str], number: signal.Signals
     rows = document["results"]
     assert 2 <= len(rows) < 40
     assert [row["batch_size"] for row in rows] == list(range(1, len(rows) + 1))
-    assert f"error: interrupted; {40 - len(rows)} of 40 cells are left out\n" in errors
+    # A rank that just started does not handle signals yet: its launcher then reports what ended both.
+    reason = f"(interrupted|ended by signal {number:d} .*)"
+    assert re.search(f"error: {reason}; {40 - len(rows)} of 40 cells are left out\n", errors)
     assert "next:" not in errors
 
 
