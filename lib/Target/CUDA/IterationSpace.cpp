@@ -151,6 +151,7 @@ public:
     vector.step = access.step;
     vector.places.insert(access.place);
   }
+  bool areNone() const { return vectors.empty(); }
   /// Returns whether every place of every vector is accessed.
   bool areComplete() const {
     return llvm::all_of(vectors, [](const auto &entry) {
@@ -182,11 +183,11 @@ int64_t cs336::cuda::chooseVectorWidth(const KernelProgram &program, const Devic
                                        VectorAccess access) {
   unsigned numDims = program.extents.size();
   constexpr int64_t widest = 8;
-  int64_t width = widest;
+  int64_t widthOfLoads = widest, widthOfStores = widest;
   SmallVector<ContiguousAccess> accesses;
   InterleavedPlaces loads, stores;
   // Loads and stores that do not depend on the dimension access one element, whatever the width.
-  auto take = [&](unsigned operand, AffineExpr index, InterleavedPlaces &places, unsigned box) {
+  auto take = [&](unsigned operand, AffineExpr index, int64_t &width, InterleavedPlaces &places, unsigned box) {
     if (!index.isFunctionOfDim(dim))
       return true;
     std::optional<LinearForm> form = getLinearForm(index, numDims);
@@ -203,7 +204,7 @@ int64_t cs336::cuda::chooseVectorWidth(const KernelProgram &program, const Devic
   };
   for (const Scalar &scalar : program.scalars) {
     if (scalar.kind == Scalar::Kind::Load &&
-        !take(scalar.operand, scalar.index, loads, scalar.box ? *scalar.box + 1 : 0))
+        !take(scalar.operand, scalar.index, widthOfLoads, loads, scalar.box ? *scalar.box + 1 : 0))
       return 1;
     // A lane's index is the first lane's index plus a multiple of the lane's number.
     bool isPrinted = scalar.kind == Scalar::Kind::Index || scalar.kind == Scalar::Kind::Table;
@@ -211,9 +212,9 @@ int64_t cs336::cuda::chooseVectorWidth(const KernelProgram &program, const Devic
       return 1;
   }
   for (const Store &store : program.stores)
-    if (!take(store.operand, store.index, stores, /*box=*/0))
+    if (!take(store.operand, store.index, widthOfStores, stores, /*box=*/0))
       return 1;
-  if (!loads.areComplete() || !stores.areComplete())
+  if (accesses.empty() || !loads.areComplete() || !stores.areComplete())
     return 1;
 
   auto fits = [&](int64_t width) {
@@ -221,9 +222,11 @@ int64_t cs336::cuda::chooseVectorWidth(const KernelProgram &program, const Devic
            llvm::all_of(accesses, [&](const ContiguousAccess &access) { return access.allowsWidth(dim, width); }) &&
            llvm::all_of(program.boxes, [&](const Box &box) { return holdsWholeVectors(box, numDims, dim, width); });
   };
+  bool onlyLoads = program.hasReductions() && !loads.areNone();
+  int64_t width = onlyLoads ? widthOfLoads : std::min(widthOfLoads, widthOfStores);
   while (width > 1 && !fits(width))
     width /= 2;
-  return accesses.empty() ? 1 : width;
+  return width;
 }
 
 bool cs336::cuda::isContiguousAlong(const KernelProgram &program, unsigned dim) {

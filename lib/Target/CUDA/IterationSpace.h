@@ -47,10 +47,11 @@ struct SteppedAccess {
 enum class VectorAccess { Contiguous, Interleaved };
 
 /// Returns the number of consecutive points along `dim` per thread: at most 8, and so many that the widest access has
-/// 16 bytes. A wider vector would take several accesses, each of which leaves gaps between the threads of a warp. The
-/// number is one unless every operand either is contiguous along `dim` and aligned or does not depend on it, and no box
-/// begins or ends within a vector. If `access` allows it, an operand may also be contiguous because interleaved
-/// accesses together access all of its elements.
+/// 16 bytes. A wider vector would take several accesses, each of which leaves gaps between the threads of a warp. If
+/// the program has reductions, only loads count: a training step stores more values than a forward pass, and both must
+/// add in the same order. The number is one unless every operand either is contiguous along `dim` and aligned or does
+/// not depend on it, and no box begins or ends within a vector. If `access` allows it, an operand may also be
+/// contiguous because interleaved accesses together access all of its elements.
 int64_t chooseVectorWidth(const KernelProgram &program, const DeviceKernel &kernel, unsigned dim,
                           VectorAccess access = VectorAccess::Contiguous);
 

@@ -29,10 +29,10 @@
 // REDUCE: sm_100a: 8 kernels
 // REDUCE: sm_120: 8 kernels
 
-// ROWS: sm_80: 7 kernels
-// ROWS: sm_90a: 7 kernels
-// ROWS: sm_100a: 7 kernels
-// ROWS: sm_120: 7 kernels
+// ROWS: sm_80: 8 kernels
+// ROWS: sm_90a: 8 kernels
+// ROWS: sm_100a: 8 kernels
+// ROWS: sm_120: 8 kernels
 
 // SCATTER: sm_80: 18 kernels
 // SCATTER: sm_90a: 18 kernels

@@ -234,6 +234,24 @@ exec.kernel @softmax(%in0: tensor<64x1024xbf16>) : (memref<64x1024xbf16>) -> mem
   exec.yield %8 : tensor<64x1024xbf16>
 }
 
+// A training step also keeps the float32 result. Its sums have the order of those above: stores do not narrow vectors.
+// CHECK: softmax_kept(const __nv_bfloat16 *in0, __nv_bfloat16 *out0, float *out1) {
+// CHECK: Vector<__nv_bfloat16, 8> x0[4];
+// CHECK:            Vector<__nv_bfloat16, 8> y0;
+// CHECK-NEXT:       Vector<float, 8> y1;
+exec.kernel @softmax_kept(%in0: tensor<64x1024xbf16>) : (memref<64x1024xbf16>) -> (memref<64x1024xbf16>, memref<64x1024xf32>) {
+  %0 = cs336.cast %in0 : tensor<64x1024xbf16> -> tensor<64x1024xf32>
+  %1 = cs336.reduce max %0 axes = [1] : tensor<64x1024xf32> -> tensor<64xf32>
+  %2 = cs336.broadcast %1 dims = [0] : tensor<64xf32> -> tensor<64x1024xf32>
+  %3 = cs336.sub %0, %2 : tensor<64x1024xf32>
+  %4 = cs336.exp %3 : tensor<64x1024xf32>
+  %5 = cs336.reduce sum %4 axes = [1] : tensor<64x1024xf32> -> tensor<64xf32>
+  %6 = cs336.broadcast %5 dims = [0] : tensor<64xf32> -> tensor<64x1024xf32>
+  %7 = cs336.div %4, %6 : tensor<64x1024xf32>
+  %8 = cs336.cast %7 : tensor<64x1024xf32> -> tensor<64x1024xbf16>
+  exec.yield %8, %7 : tensor<64x1024xbf16>, tensor<64x1024xf32>
+}
+
 // One number a row, which takes two reductions that need each other.
 // CHECK: // Schedule rows: 64 threads per row of 4096 elements, held in registers for 2 passes; 64 points.
 // CHECK: log_sum_exp(
