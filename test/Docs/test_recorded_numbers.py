@@ -23,6 +23,7 @@ VARIANTS = {
     "eager": "eager",
     "compiled": "compile",
     "compiled, CUDA graphs": "graphs",
+    "compiled, CUDA graphs, cuDNN": "graphs-cudnn",
     "the course's code, eager": "course",
     "the course's code, torch.compile": "course-compiled",
 }
