@@ -96,16 +96,23 @@ absl::Status DDPBenchmark::compile(const ModelDescription &description, const Co
                                    llvm::function_ref<void(llvm::StringRef)> warn, DDPMeasurement &measurement) {
   Stopwatch stopwatch;
   FailureOr<std::vector<uint8_t>> bytes = failure();
+  absl::Status unmet;
   absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
     // Workspaces of tuned schedules count towards the budget.
-    FailureOr<CompileOptions> fitted = tuneSchedules(module, compile);
-    if (succeeded(fitted))
-      fitted = fitMemoryBudget(module, *fitted);
-    if (failed(fitted))
+    FailureOr<CompileOptions> tuned = tuneSchedules(module, compile);
+    if (failed(tuned))
       return failure();
-    bytes = compileModule(module, *fitted);
+    FailureOr<BudgetFit> fit = findBudgetFit(module, *tuned);
+    if (failed(fit))
+      return failure();
+    if (!fit->whyNot.empty()) {
+      unmet = absl::ResourceExhaustedError(fit->whyNot);
+      return success();
+    }
+    bytes = compileModule(module, fit->options);
     return success(succeeded(bytes));
   });
+  status.Update(unmet);
   if (!status.ok())
     return status;
   measurement.compileSeconds = stopwatch.getSeconds();
