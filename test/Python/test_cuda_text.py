@@ -168,6 +168,12 @@ exec.kernel @turned_odd_number(%x: tensor<7x2xf32>, %y: tensor<7x4xf32>) : (memr
   %padded = cs336.pad %middle offsets = [0, 1] : tensor<7x2xf32> -> tensor<7x4xf32>
   exec.yield %mixed, %padded : tensor<7x4xf32>, tensor<7x4xf32>
 }
+exec.kernel @three_columns(%a: tensor<8x1xbf16>, %b: tensor<8x1xbf16>, %c: tensor<8x1xbf16>)
+    : (memref<8x1xbf16>, memref<8x1xbf16>, memref<8x1xbf16>) -> memref<8x3xbf16> {
+  %n = cs336.neg %b : tensor<8x1xbf16>
+  %y = cs336.concat axis = 1 %a, %n, %c : tensor<8x1xbf16>, tensor<8x1xbf16>, tensor<8x1xbf16> -> tensor<8x3xbf16>
+  exec.yield %y : tensor<8x3xbf16>
+}
 exec.kernel @polynomial_bf16(%x: tensor<40x16xbf16>, %y: tensor<40x16xbf16>)
     : (memref<40x16xbf16>, memref<40x16xbf16>) -> memref<40x16xbf16> {
   %square = cs336.mul %x, %x : tensor<40x16xbf16>
@@ -421,6 +427,12 @@ def test_short_axis_of_parts(kernels: dict[str, HostKernel], rng: np.random.Gene
     mixed, padded = run(kernels["turned_odd_number"], [x, y], [((7, 4), np.float32)] * 2)
     np.testing.assert_array_equal(mixed, np.concatenate([-x[:, 1:], y[:, 1:3], x[:, 1:]], axis=1))
     np.testing.assert_array_equal(padded, np.pad(y[:, 1:3], ((0, 0), (1, 1))))
+
+
+def test_columns_that_no_vector_holds(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:
+    a, b, c = (normal(rng, 8, 1).astype(BF16) for _ in range(3))
+    (y,) = run(kernels["three_columns"], [a, b, c], [((8, 3), BF16)])
+    np.testing.assert_array_equal(y, np.concatenate([a, -b, c], axis=1))
 
 
 def test_every_bf16_operation_rounds(kernels: dict[str, HostKernel], rng: np.random.Generator) -> None:

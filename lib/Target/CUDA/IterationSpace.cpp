@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "IterationSpace.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <limits>
@@ -194,7 +196,9 @@ int64_t cs336::cuda::chooseVectorWidth(const KernelProgram &program, const Devic
     if (!form)
       return false;
     auto stepped = SteppedAccess::get(index, dim, numDims);
-    if (stepped.step != 1 && access != VectorAccess::Interleaved)
+    // The elements of a vector are a power of two.
+    bool isInterleaved = access == VectorAccess::Interleaved && llvm::isPowerOf2_64(stepped.step);
+    if (stepped.step != 1 && !isInterleaved)
       return false;
     places.add(operand, box, stepped);
     int64_t elementBytes = getElementBytes(kernel.operands[operand].getElementType());

@@ -10,6 +10,8 @@
 #include "IterationSpace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace cs336::cuda;
 
