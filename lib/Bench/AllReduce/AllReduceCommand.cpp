@@ -16,6 +16,7 @@
 #include "cs336/Bench/Progress/Progress.h"
 #include "cs336/Bench/Timing/RangedCells.h"
 #include "cs336/Bench/Timing/Statistics.h"
+#include "cs336/Driver/Flags/GivenFlags.h"
 #include "cs336/Driver/Tool/ToolFlags.h"
 #include "cs336/Support/ByteSize.h"
 #include "cs336/Support/UnknownValue.h"
@@ -208,6 +209,9 @@ absl::Status AllReduceCommand::check() const {
     return status;
   if (absl::Status status = checkNames(kOperations, operations); !status.ok())
     return status;
+  if (!llvm::any_of(getPlan().collectives, isReducing))
+    if (absl::Status status = refuseFlag(operations, "none of the collectives reduces"); !status.ok())
+      return status;
   constexpr int kFewestRanks = 2, kMostRanks = 1024;
   for (int number : ranks)
     if (number < kFewestRanks || number > kMostRanks)
@@ -336,19 +340,20 @@ absl::Status AllReduceCommand::measureOnProcesses(Backend backend, int number, s
   runtime::LaunchOptions options;
   options.ranks = number;
   options.timeout = absl::Seconds(timeout.getValue());
-  options.command = {
-      program,
-      "allreduce",
-      "--backend=" + getName(kBackends, backend).str(),
-      "--collective=" + join(plan.collectives, [](Collective each) { return getName(kCollectives, each).str(); }),
-      "--size=" + join(plan.sizes, [](int64_t size) { return std::to_string(size); }),
-      "--dtype=" + join(plan.dtypes, [](runtime::DType type) { return getName(kTypes, type).str(); }),
-      "--op=" + join(plan.reductions, [](runtime::Reduction each) { return getName(kOperations, each).str(); }),
-      absl::StrCat("--warmup=", plan.warmup),
-      absl::StrCat("--steps=", plan.steps),
-      absl::StrCat("--rank-timeout=", timeout.getValue()),
-      "--format=json",
-      "--output=" + path.str().str()};
+  options.command = {program,
+                     "allreduce",
+                     "--backend=" + getName(kBackends, backend).str(),
+                     "--collective=" +
+                         join(plan.collectives, [](Collective each) { return getName(kCollectives, each).str(); }),
+                     "--size=" + join(plan.sizes, [](int64_t size) { return std::to_string(size); }),
+                     "--dtype=" + join(plan.dtypes, [](runtime::DType type) { return getName(kTypes, type).str(); }),
+                     absl::StrCat("--warmup=", plan.warmup),
+                     absl::StrCat("--steps=", plan.steps),
+                     absl::StrCat("--rank-timeout=", timeout.getValue()),
+                     "--format=json",
+                     "--output=" + path.str().str()};
+  if (!operations.empty())
+    options.command.push_back("--op=" + llvm::join(operations, ","));
   options.on_signal = setInterruption;
   absl::Status status = runtime::LaunchRanks(options);
   if (!status.ok() && !absl::IsCancelled(status))
