@@ -96,6 +96,10 @@ absl::Status DDPCommand::check() const {
   if (!distributions.haveExchange())
     if (absl::Status status = refuseFlag(ranks, "--distribute none is one rank"); !status.ok())
       return status;
+  bool areAllAlone = !ranks.empty() && llvm::all_of(ranks, [](int number) { return number == 1; });
+  if (areAllAlone && distributions.areGiven() && distributions.haveExchange())
+    return absl::InvalidArgumentError("--ranks is 1: a rank alone exchanges nothing; pass 2 or more, or leave out "
+                                      "--distribute");
   if (device.getValue().ordinal != 0)
     return absl::InvalidArgumentError(absl::StrCat("--device is ", runtime::ToString(device),
                                                    ": pass cuda; each rank takes the GPU of its number, and "
