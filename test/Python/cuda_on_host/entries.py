@@ -121,6 +121,8 @@ class HostProgram:
                 self._execute(match[1], match[2], operands, results)
                 if match[1] == "gemm" and (added := _ADDED.search(line)):
                     results[0].array[...] += buffers[added[1]].array
+                if match[1] == "gemm" and "{relu}" in line:
+                    results[0].array[...] = np.maximum(results[0].array, 0)
         return {key: buffer.array for key, buffer in outputs.items()}
 
     def _execute(self, command: str, kernel: str | None, operands: list[_Buffer], results: list[_Buffer]) -> None:
