@@ -343,7 +343,7 @@ static std::optional<Table> makeMemoryTable(llvm::ArrayRef<DDPRow> rows) {
       {"bucket (MiB)", "bucket_mib", [](const MomentRow &row) { return row.row->exchange.makeBucketSize(); },
        Show::Setting},
       {"ranks", "ranks", [](const MomentRow &row) { return Cell::integer(row.row->ranks); }, Show::Setting},
-      {"moment", "moment", [](const MomentRow &row) { return Cell(row.moment.name); }, Show::Result, Role::Setting}};
+      {"moment", "moment", [](const MomentRow &row) { return Cell(row.moment.name); }, Show::Setting}};
   for (MemoryKind kind : getMemoryKinds()) {
     if (llvm::none_of(moments, [&](const MomentRow &row) { return row.moment.bytes[kind] > 0; }))
       continue;
