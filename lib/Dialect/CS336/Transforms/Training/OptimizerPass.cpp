@@ -180,6 +180,9 @@ LogicalResult AdamWBuilder::clipAndUnscale(Value step, Value next) {
   statistics.build(b, gradients, location("grad_norm"));
 
   if (Value norm = statistics.norm) {
+    if (findResult(function, port::kOutput, "grad_norm"))
+      return function.emitOpError() << "returns an output called 'grad_norm', which is the name of the norm of all "
+                                       "gradients, by which max_norm clips them: give the output another name";
     // The factor min(1, M / (‖g‖₂ + 1e-6)), and the inverse of the loss scale.
     addResult(norm, port::kOutput, "grad_norm");
     Value factor =

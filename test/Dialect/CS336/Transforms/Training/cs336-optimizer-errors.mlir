@@ -61,3 +61,12 @@ func.func @part(%a: tensor<4xf32> {cs336.kind = "parameter", cs336.name = "a", c
     attributes {cs336.mode = #cs336.mode<train>} {
   return %a : tensor<4xf32>
 }
+
+// -----
+
+// expected-error@+1 {{returns an output called 'grad_norm', which is the name of the norm of all gradients, by which max_norm clips them: give the output another name}}
+func.func @norm(%a: tensor<f32> {cs336.kind = "parameter", cs336.name = "a"})
+    -> (tensor<f32> {cs336.kind = "output", cs336.name = "grad_norm"}, tensor<f32> {cs336.kind = "gradient", cs336.name = "a"})
+    attributes {cs336.mode = #cs336.mode<train>, cs336.optimizer = #cs336.optimizer<max_norm = 1.0>} {
+  return %a, %a : tensor<f32>, tensor<f32>
+}

@@ -238,8 +238,8 @@ def OptimizerPass : Pass<"cs336-optimizer", "::mlir::func::FuncOp"> {
     operations have the location `loc("optimizer"(loc("<parameter>")))`.
 
     Run it after `cs336-differentiate`. A `train` function that already has the state does not change. Errors: a `train`
-    function without gradients or with several blocks, a gradient without a parameter of its name and type, options out
-    of range, and a `loss_scale` without `cs336.loss_scaling`.
+    function without gradients or with several blocks, a gradient without a parameter of its name and type, an output
+    called "grad_norm" with `max-norm`, options out of range, and a `loss_scale` without `cs336.loss_scaling`.
 
     Remark: `Updated`, with the number of parameters.
 
