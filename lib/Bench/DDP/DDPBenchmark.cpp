@@ -10,8 +10,6 @@
 #include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/Bench/Progress/Interruption.h"
 #include "cs336/Bench/Timing/Stopwatch.h"
-#include "cs336/Driver/Compile/Autotuner.h"
-#include "cs336/Driver/Compile/MemoryBudget.h"
 #include "cs336/Driver/Run/RankTraceFile.h"
 #include "cs336/Support/WriteOutput.h"
 #include "cs336/runtime/Executable.h"
@@ -96,23 +94,10 @@ absl::Status DDPBenchmark::compile(const ModelDescription &description, const Co
                                    llvm::function_ref<void(llvm::StringRef)> warn, DDPMeasurement &measurement) {
   Stopwatch stopwatch;
   FailureOr<std::vector<uint8_t>> bytes = failure();
-  absl::Status unmet;
-  absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
-    // Workspaces of tuned schedules count towards the budget.
-    FailureOr<CompileOptions> tuned = tuneSchedules(module, compile);
-    if (failed(tuned))
-      return failure();
-    FailureOr<BudgetFit> fit = findBudgetFit(module, *tuned);
-    if (failed(fit))
-      return failure();
-    if (!fit->whyNot.empty()) {
-      unmet = absl::ResourceExhaustedError(fit->whyNot);
-      return success();
-    }
-    bytes = compileModule(module, fit->options);
+  absl::Status status = withFittedModelIR(description, compile, warn, [&](ModuleOp module, const CompileOptions &own) {
+    bytes = compileModule(module, own);
     return success(succeeded(bytes));
   });
-  status.Update(unmet);
   if (!status.ok())
     return status;
   measurement.compileSeconds = stopwatch.getSeconds();

@@ -10,8 +10,6 @@
 #include "cs336/Bench/Program/ProgramIR.h"
 #include "cs336/Bench/Timing/StepTimer.h"
 #include "cs336/Bench/Timing/Stopwatch.h"
-#include "cs336/Driver/Compile/Autotuner.h"
-#include "cs336/Driver/Compile/MemoryBudget.h"
 #include "cs336/Driver/Run/InputTensors.h"
 #include "cs336/runtime/DeviceStart.h"
 
@@ -31,26 +29,13 @@ static absl::StatusOr<std::shared_ptr<const runtime::Executable>>
 compile(const ModelDescription &description, const CompileOptions &options,
         llvm::function_ref<void(llvm::StringRef)> warn, double &recomputedShare) {
   FailureOr<std::vector<uint8_t>> bytes = failure();
-  absl::Status unmet;
-  absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
-    // Workspaces of tuned schedules count towards the budget.
-    FailureOr<CompileOptions> tuned = tuneSchedules(module, options);
-    if (failed(tuned))
-      return failure();
-    FailureOr<BudgetFit> fit = findBudgetFit(module, *tuned);
-    if (failed(fit))
-      return failure();
-    if (!fit->whyNot.empty()) {
-      unmet = absl::ResourceExhaustedError(fit->whyNot);
-      return success();
-    }
+  absl::Status status = withFittedModelIR(description, options, warn, [&](ModuleOp module, const CompileOptions &own) {
     PipelineOptions pipeline;
-    llvm::cantFail(pipeline.read(fit->options.pipeline));
+    llvm::cantFail(pipeline.read(own.pipeline));
     recomputedShare = pipeline.selectiveCheckpoint;
-    bytes = compileModule(module, fit->options);
+    bytes = compileModule(module, own);
     return success(succeeded(bytes));
   });
-  status.Update(unmet);
   if (!status.ok())
     return status;
   return runtime::Executable::FromBytes(*bytes);

@@ -8,7 +8,6 @@
 #include "cs336/Bench/Plan/ModelPlan.h"
 
 #include "cs336/Bench/Program/ProgramIR.h"
-#include "cs336/Driver/Compile/MemoryBudget.h"
 #include "cs336/Target/Executable/EmitExecutable.h"
 
 using namespace mlir;
@@ -56,19 +55,14 @@ absl::StatusOr<ModelPlan> bench::planModel(const ModelDescription &description, 
                                            llvm::function_ref<void(StringRef)> warn, const DeviceModel *device) {
   ModelPlan plan;
   bool isForGPU = options.target == Target::CUDA;
-  absl::Status unmet;
-  absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
-    FailureOr<BudgetFit> fit = findBudgetFit(module, options);
-    if (failed(fit))
-      return failure();
-    if (!fit->whyNot.empty()) {
-      unmet = absl::ResourceExhaustedError(fit->whyNot);
-      return success();
-    }
-    if (failed(runPipeline(module, fit->options)))
+  // A plan needs no device to time schedules on.
+  CompileOptions untuned = options;
+  untuned.autotuner = nullptr;
+  absl::Status status = withFittedModelIR(description, untuned, warn, [&](ModuleOp module, const CompileOptions &own) {
+    if (failed(runPipeline(module, own)))
       return failure();
     PipelineOptions pipeline;
-    llvm::cantFail(pipeline.read(fit->options.pipeline));
+    llvm::cantFail(pipeline.read(own.pipeline));
     plan.recomputedShare = pipeline.selectiveCheckpoint;
     FailureOr<format::ExecutableT> program = describeProgram(module, options.target);
     if (failed(program))
@@ -76,7 +70,6 @@ absl::StatusOr<ModelPlan> bench::planModel(const ModelDescription &description, 
     summarize(*program, description.mode, device ? *device : getDefaultDeviceModel(isForGPU), plan);
     return success();
   });
-  status.Update(unmet);
   if (!status.ok())
     return status;
   return plan;

@@ -8,6 +8,8 @@
 #include "cs336/Bench/Program/ProgramIR.h"
 
 #include "cs336/Dialect/Exec/IR/CommandSource.h"
+#include "cs336/Driver/Compile/Autotuner.h"
+#include "cs336/Driver/Compile/MemoryBudget.h"
 #include "cs336/Driver/Compile/Registration.h"
 #include "cs336/Frontend/ImportTransformer.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -69,6 +71,27 @@ absl::Status bench::withModelIR(const ModelDescription &description, llvm::funct
     return failed(module) ? OwningOpRef<ModuleOp>() : *std::move(module);
   };
   return run(make, warn, use);
+}
+
+absl::Status bench::withFittedModelIR(const ModelDescription &description, const CompileOptions &options,
+                                      llvm::function_ref<void(StringRef)> warn,
+                                      llvm::function_ref<LogicalResult(ModuleOp, const CompileOptions &)> use) {
+  absl::Status unmet;
+  absl::Status status = withModelIR(description, warn, [&](ModuleOp module) {
+    // Workspaces of tuned schedules count towards the budget.
+    FailureOr<CompileOptions> tuned = tuneSchedules(module, options);
+    if (failed(tuned))
+      return failure();
+    FailureOr<BudgetFit> fit = findBudgetFit(module, *tuned);
+    if (failed(fit))
+      return failure();
+    if (fit->whyNot.empty())
+      return use(module, fit->options);
+    unmet = absl::ResourceExhaustedError(fit->whyNot);
+    return success();
+  });
+  status.Update(unmet);
+  return status;
 }
 
 absl::Status bench::withIR(StringRef text, llvm::function_ref<void(StringRef)> warn,

@@ -141,9 +141,7 @@ struct ContiguousAccess {
 
   static constexpr int64_t accessBytes = 16;
 };
-} // namespace
 
-namespace {
 /// The places in vectors that interleaved accesses access.
 class InterleavedPlaces {
 public:

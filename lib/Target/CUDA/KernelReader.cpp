@@ -528,9 +528,7 @@ FailureOr<KernelProgram> KernelProgram::read(const DeviceKernel &kernel, std::st
   FailureOr<KernelProgram> program = Reader(kernel, whyNot).read();
   if (failed(program) || !choosesAlongShortAxis(*program))
     return program;
-  std::string whyNotUnrolled;
-  FailureOr<KernelProgram> unrolled = Reader(kernel, whyNotUnrolled).read(/*unrolls=*/true);
-  return succeeded(unrolled) ? unrolled : program;
+  return Reader(kernel, whyNot).read(/*unrolls=*/true);
 }
 
 FailureOr<KernelProgram> KernelProgram::readRows(const DeviceKernel &kernel, const Rows &rows, std::string &whyNot) {

@@ -30,6 +30,12 @@ absl::Status withProgram(llvm::function_ref<void(mlir::ModuleOp)> build, llvm::f
 absl::Status withModelIR(const ModelDescription &description, llvm::function_ref<void(llvm::StringRef)> warn,
                          llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp)> use);
 
+/// As `withModelIR`, with the options that tuned schedules and the memory budget of `options` lead to. Returns
+/// RESOURCE_EXHAUSTED with the smallest budget that works, without a call of `use`, if nothing meets the budget.
+absl::Status withFittedModelIR(const ModelDescription &description, const CompileOptions &options,
+                               llvm::function_ref<void(llvm::StringRef)> warn,
+                               llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp, const CompileOptions &)> use);
+
 /// As `withProgram`, for IR that is given as text. `name` is its file in locations.
 absl::Status withIR(llvm::StringRef text, llvm::function_ref<void(llvm::StringRef)> warn,
                     llvm::function_ref<llvm::LogicalResult(mlir::ModuleOp)> use, llvm::StringRef name = "");
