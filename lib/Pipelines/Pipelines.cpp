@@ -173,6 +173,8 @@ LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions
   manager.addPass(exec::createGatherAheadPass(ahead));
   if (isCUDA) {
     manager.addPass(exec::createCopiesToKernelsPass());
+    if (options.fuseUpdates && options.fuses(Fusion::Elementwise))
+      manager.addPass(createFuseUpdatesPass());
     // Runs before workspaces are added, because a batch has a single workspace.
     manager.addPass(createBatchLaunchesPass());
     // Runs before workspaces are added, because their sizes depend on the schedules.

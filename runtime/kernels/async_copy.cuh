@@ -42,10 +42,20 @@ __device__ inline void waitForCopies() {
   asm volatile("cp.async.wait_group %0;\n" ::"n"(pending) : "memory");
 }
 
+/// Copies the line with this address to the second-level cache.
+__device__ inline void fetchLine(const void *address) {
+  asm volatile("prefetch.global.L2 [%0];\n" ::"l"(__cvta_generic_to_global(address)));
+}
+
 __device__ inline unsigned loadSharedWord(unsigned address) {
   unsigned value;
   asm volatile("ld.shared.b32 %0, [%1];\n" : "=r"(value) : "r"(address) : "memory");
   return value;
+}
+__device__ inline uint2 loadSharedPair(unsigned address) {
+  uint2 pair;
+  asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];\n" : "=r"(pair.x), "=r"(pair.y) : "r"(address) : "memory");
+  return pair;
 }
 __device__ inline Chunk loadSharedChunk(unsigned address) {
   Chunk chunk;

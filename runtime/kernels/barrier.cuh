@@ -36,6 +36,40 @@ __device__ inline void arrive(unsigned barrier) {
 __device__ inline void arriveAnnouncing(unsigned barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\n" ::"r"(barrier), "r"(bytes) : "memory");
 }
+/// Returns the number of the block in its cluster of `blocks` blocks.
+template <int blocks>
+__device__ inline int getClusterRank() {
+  int rank = 0;
+  if constexpr (blocks > 1)
+    asm volatile("mov.u32 %0, %%cluster_ctarank;\n" : "=r"(rank));
+  return rank;
+}
+/// Waits for all threads of the cluster.
+template <int blocks>
+__device__ inline void awaitCluster() {
+  if constexpr (blocks > 1)
+    asm volatile("barrier.cluster.arrive.release.aligned;\n"
+                 "barrier.cluster.wait.acquire.aligned;\n" ::
+                     : "memory");
+  else
+    __syncthreads();
+}
+/// Arrives at the barrier with this address in the shared memory of a block of the cluster. A wait in that block does
+/// not make this thread's writes to memory visible there: that would take as long as a fence of the whole device.
+template <int blocks>
+__device__ inline void arriveInCluster(unsigned barrier, int block) {
+  if constexpr (blocks > 1)
+    asm volatile("{\n"
+                 ".reg .b32 remote;\n"
+                 "mapa.shared::cluster.u32 remote, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
+                 "}\n" ::"r"(barrier),
+                 "r"(block)
+                 : "memory");
+  else
+    arrive(barrier);
+}
+
 /// Waits until the phase with this parity has ended. The first phase has parity 0. During it, a wait for parity 1
 /// returns at once.
 __device__ inline void awaitPhase(unsigned barrier, unsigned parity) {

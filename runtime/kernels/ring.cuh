@@ -25,6 +25,7 @@ public:
 
   __device__ int getStage() const { return stage; }
   __device__ unsigned getFullBarrier() const { return barriers + 16 * stage; }
+  __device__ unsigned getFreeBarrier(int ofStage) const { return barriers + 16 * ofStage + 8; }
   /// Waits until the buffer may be filled.
   __device__ void awaitFree() const { awaitPhase(getFullBarrier() + 8, parity ^ 1); }
   /// Waits until the buffer may be filled, and announces copies that fill it. Returns the barrier for them.

@@ -57,6 +57,25 @@ __device__ inline float approximateExp(float x) {
 #endif
 }
 
+/// Returns x / y within 2 units in the last place if |y| is at least 2^-126 and at most 2^126.
+__device__ inline float approximateQuotient(float x, float y) {
+#ifdef __CUDA_ARCH__
+  return __fdividef(x, y);
+#else
+  return x / y;
+#endif
+}
+/// Returns the square root of x with a relative error of at most 2^-23.
+__device__ inline float approximateRoot(float x) {
+#ifdef __CUDA_ARCH__
+  float root;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
+  return root;
+#else
+  return sqrtf(x);
+#endif
+}
+
 /// Divides many floats by the same divisor, within 2 units in the last place each: multiplies by the reciprocal, which
 /// takes 2 instructions where a division takes 10. Scales divisors whose reciprocal is not a normal number.
 struct Divisor {

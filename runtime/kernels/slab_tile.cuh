@@ -95,16 +95,16 @@ struct SlabTile {
     commitMatmuls();
   }
 
-  /// Starts result = leftᵀ · slab, where left is a slab of a tile of `LeftTile`, and `slab` is a slab of this one or
-  /// the first columns of it. Both have as many rows.
+  /// Starts result = leftᵀ · right, or result += leftᵀ · right if `adds` is not 0. left is a slab of a tile of
+  /// `LeftTile`. right begins with a slab of this tile and has as many columns as the result. Both have as many rows.
   template <class LeftTile, int size>
-  __device__ static void multiplyLeftTransposed(float (&result)[size], unsigned left, unsigned slab) {
-    static_assert(LeftTile::rows == rows && size * 2 <= slabColumns);
-    const unsigned long long leftMatrix = describe(left), rightMatrix = describe(slab);
+  __device__ static void multiplyLeftTransposed(float (&result)[size], unsigned left, unsigned right, int adds = 0) {
+    static_assert(LeftTile::rows == rows && size * 2 <= slabs * slabColumns);
+    const unsigned long long leftMatrix = describe(left), rightMatrix = describe(right, slabBytes);
 #pragma unroll
     for (int step = 0; step < rows / 16; ++step)
       Wgmma::template Matmul<size * 2>::runLeftTransposed(result, leftMatrix + step * 2048 / 16,
-                                                          rightMatrix + step * 2048 / 16, step != 0);
+                                                          rightMatrix + step * 2048 / 16, step != 0 || adds);
     commitMatmuls();
   }
 

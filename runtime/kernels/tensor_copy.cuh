@@ -27,6 +27,19 @@ __device__ inline void loadBox(unsigned to, const TensorMap &map, unsigned barri
                "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w)
                : "memory");
 }
+/// As loadBox, in every block of the cluster of `blocks` blocks: the box goes to the same address, and is reported to
+/// the barrier at the same address.
+template <int blocks>
+__device__ inline void loadBoxInCluster(unsigned to, const TensorMap &map, unsigned barrier, int x, int y, int z,
+                                        int w) {
+  if constexpr (blocks > 1)
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                 "[%0], [%1, {%3, %4, %5, %6}], [%2], %7;\n" ::"r"(to),
+                 "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w), "h"(static_cast<short>((1 << blocks) - 1))
+                 : "memory");
+  else
+    loadBox(to, map, barrier, x, y, z, w);
+}
 /// Copies `bytes` bytes to shared memory, a multiple of 16, and reports them to `barrier`.
 __device__ inline void loadBytes(unsigned to, const void *from, int bytes, unsigned barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];\n" ::"r"(to),

@@ -146,6 +146,11 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::desc(
           "Compute additions, biases and ReLUs in the epilogues of GEMMs. Requires elementwise fusion or higher"),
       llvm::cl::init(true)};
+  Option<bool> fuseUpdates{
+      *this, "fuse-updates",
+      llvm::cl::desc("Compute gradients in the launches that update parameters by them. Requires the target cuda, "
+                     "elementwise fusion or higher, and architectures with wgmma"),
+      llvm::cl::init(false)};
   Option<bool> hoistInvariants{*this, "hoist-invariants",
                                llvm::cl::desc("Compute tables that depend on no input once, in @prepare"),
                                llvm::cl::init(true)};

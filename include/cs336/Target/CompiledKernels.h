@@ -31,7 +31,8 @@ enum class Target { CPU, CUDA };
 ///
 /// CUDA: a grid of `blocks` blocks of `threads` threads with `sharedBytes` of dynamic shared memory. Its parameters are
 /// the pointers of inputs, of outputs, then of the workspace if its implementation uses one, and then the tensor maps
-/// by value, in order: `const __grid_constant__ TensorMap`, 128 bytes at a multiple of 64 bytes.
+/// by value, in order: `const __grid_constant__ TensorMap`, 128 bytes at a multiple of 64 bytes. One structure may hold
+/// all pointers, and another one all tensor maps.
 struct KernelFunction {
   std::string symbol;
   int64_t blocks = 0, threads = 0, sharedBytes = 0;

@@ -158,12 +158,12 @@ LogicalResult EntryBuilder::convert(Operation *op) {
     convertView(view);
     return success();
   }
+  if (auto command = dyn_cast<CommandLoweringInterface>(op))
+    return convertToCommands(command);
   if (isa<FusedOp, FusibleOpInterface>(op)) {
     launch(op);
     return success();
   }
-  if (auto command = dyn_cast<CommandLoweringInterface>(op))
-    return convertToCommands(command);
   auto diagnostic = op->emitError() << "'" << op->getName() << "' cannot be executed";
   if (isa<DecomposableOpInterface>(op))
     return diagnostic << ": decompose it first (--cs336-decompose)";

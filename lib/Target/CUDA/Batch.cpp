@@ -27,11 +27,11 @@ std::optional<SmallVector<Batch::MemberOperand>> Batch::findOperands(const Devic
                                                                      ArrayRef<FlatProgram> members) {
   SmallVector<MemberOperand> operands;
   for (auto [role, first] : llvm::enumerate(members.front().operands)) {
-    int64_t step = static_cast<int64_t>(members[1].operands[role]) - first;
+    int64_t step = members.size() == 1 ? 0 : static_cast<int64_t>(members[1].operands[role]) - first;
     for (auto [number, member] : llvm::enumerate(members))
       if (static_cast<int64_t>(member.operands[role]) != first + step * static_cast<int64_t>(number))
         return std::nullopt;
-    if (step < 0 || (step == 0 && !members.front().isScalar[role]))
+    if (step < 0 || (step == 0 && members.size() > 1 && !members.front().isScalar[role]))
       return std::nullopt;
     operands.push_back({first, step, kernel.operands[first], first >= kernel.numInputs});
   }
@@ -52,9 +52,10 @@ static int64_t chooseWidth(const DeviceKernel &kernel, ArrayRef<FlatProgram> mem
   return width;
 }
 
-FailureOr<Batch> Batch::read(const DeviceKernel &kernel, int64_t vectorsPerThread, std::string &whyNot) {
+FailureOr<Batch> Batch::read(const DeviceKernel &kernel, int64_t vectorsPerThread, std::string &whyNot,
+                             size_t leastMembers) {
   SmallVector<DeviceKernel> parts = splitIndependentOutputs(kernel);
-  if (parts.size() < 2) {
+  if (parts.size() < leastMembers) {
     whyNot = "has a single computation";
     return failure();
   }
@@ -133,7 +134,7 @@ std::string Batch::describeOperands() const {
   return text;
 }
 
-void Batch::emitTable(raw_ostream &os, StringRef type, const Twine &table, ArrayRef<int64_t> values) const {
+void Batch::emitTable(raw_ostream &os, StringRef type, const Twine &table, ArrayRef<int64_t> values) {
   constexpr size_t lineWidth = 120;
   os << "static __constant__ const " << type << " " << table << "[" << values.size() << "] = {";
   std::string line = "   ";
@@ -148,18 +149,31 @@ void Batch::emitTable(raw_ostream &os, StringRef type, const Twine &table, Array
   os << line << "\n";
 }
 
+std::string Batch::getPointerType(unsigned role) const {
+  const MemberOperand &operand = operands[role];
+  return (operand.isOutput ? "" : "const ") + ExpressionPrinter::getStorageType(operand.type.getElementType()).str() +
+         " *";
+}
+
+std::string Batch::printPointer(unsigned role) const {
+  const MemberOperand &operand = operands[role];
+  std::string place = operand.step == 0   ? ""
+                      : operand.step == 1 ? "member"
+                                          : "member * " + std::to_string(operand.step);
+  if (operand.first != 0 || place.empty())
+    place = std::to_string(operand.first) + (place.empty() ? "" : " + ") + place;
+  return "static_cast<" + getPointerType(role) + ">(operands.pointers[" + place + "])";
+}
+
 void Batch::emitPointers(raw_ostream &os) const {
-  for (auto [role, operand] : llvm::enumerate(operands)) {
-    std::string type = (operand.isOutput ? "" : "const ") +
-                       ExpressionPrinter::getStorageType(operand.type.getElementType()).str() + " *";
-    std::string place = operand.step == 0   ? ""
-                        : operand.step == 1 ? "member"
-                                            : "member * " + std::to_string(operand.step);
-    if (operand.first != 0 || place.empty())
-      place = std::to_string(operand.first) + (place.empty() ? "" : " + ") + place;
-    os << "  " << type << "const " << body.getOperandName(role) << " = static_cast<" << type << ">(operands.pointers["
-       << place << "]);\n";
-  }
+  for (unsigned role = 0; role < operands.size(); ++role)
+    os << "  " << getPointerType(role) << "const " << body.getOperandName(role) << " = " << printPointer(role) << ";\n";
+}
+
+unsigned Batch::getRole(unsigned operand) const {
+  const auto *found = llvm::find_if(operands, [&](const MemberOperand &role) { return role.first == operand; });
+  assert(found != operands.end() && "not an operand of the first member");
+  return found - operands.begin();
 }
 
 void Batch::emitLoop(raw_ostream &os, const Twine &begin, int64_t count) const {

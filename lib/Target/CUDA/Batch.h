@@ -22,8 +22,9 @@ public:
   static constexpr int64_t threadsPerBlock = 256;
 
   /// A thread computes `vectorsPerThread` vectors, one after the other: enough to make the look-up of the member cheap.
-  /// On failure `whyNot` completes the sentence "it …".
-  static mlir::FailureOr<Batch> read(const DeviceKernel &kernel, int64_t vectorsPerThread, std::string &whyNot);
+  /// On failure, also if there are fewer than `leastMembers`, `whyNot` completes the sentence "it …".
+  static mlir::FailureOr<Batch> read(const DeviceKernel &kernel, int64_t vectorsPerThread, std::string &whyNot,
+                                     size_t leastMembers = 2);
 
   /// Returns the computation of every member on the operands of `getBody`, each of which represents the members'
   /// operands with its role.
@@ -48,8 +49,21 @@ public:
   void emitSignature(llvm::raw_ostream &os, llvm::StringRef symbol) const;
   /// Returns the name of the table of the members' first blocks, with one more element for the end.
   std::string getFirstBlocks() const { return name + "_firstBlocks"; }
+  /// Returns the type of the pointer to an operand of `getBody`.
+  std::string getPointerType(unsigned role) const;
+  /// Returns the expression of this pointer, for the structure `operands` and the member with the number `member`.
+  std::string printPointer(unsigned role) const;
   /// Declares variables for the pointers of the member with the number `member`.
   void emitPointers(llvm::raw_ostream &os) const;
+  /// Returns the operand of `getBody` for an operand of the kernel's first member.
+  unsigned getRole(unsigned operand) const;
+  /// Returns the kernel's operand that has a role in a member.
+  unsigned getOperand(unsigned role, unsigned ofMember) const {
+    return operands[role].first + operands[role].step * ofMember;
+  }
+  /// Writes the table of the members' first blocks, or of any other numbers.
+  static void emitTable(llvm::raw_ostream &os, llvm::StringRef type, const llvm::Twine &table,
+                        llvm::ArrayRef<int64_t> values);
   /// Declares `workspace`.
   void emitWorkspace(llvm::raw_ostream &os) const;
   /// Declares variables of a block: its `member`, the pointers, and the range `begin` to `end` of its elements.
@@ -73,8 +87,6 @@ private:
   static std::optional<llvm::SmallVector<MemberOperand>> findOperands(const DeviceKernel &kernel,
                                                                       llvm::ArrayRef<FlatProgram> members);
   int64_t getElementsPerBlock() const { return threadsPerBlock * vectorsPerThread * width; }
-  void emitTable(llvm::raw_ostream &os, llvm::StringRef type, const llvm::Twine &table,
-                 llvm::ArrayRef<int64_t> values) const;
 
   std::string name;
   size_t numOperands;

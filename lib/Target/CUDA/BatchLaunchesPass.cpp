@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FlatProgram.h"
+#include "KernelForms.h"
+#include "MergedKernel.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
-#include "cs336/Dialect/Exec/IR/KernelNames.h"
 #include "cs336/Dialect/Exec/Transforms/CollectiveOrder.h"
 #include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
 #include "cs336/Dialect/Exec/Transforms/LiveSets.h"
@@ -18,7 +18,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <map>
@@ -31,6 +30,8 @@ namespace cs336 {
 using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
+using cs336::cuda::KernelForm;
+using cs336::cuda::KernelForms;
 
 static constexpr RemarkOptions batchLaunchesRemarks("exec-batch-launches");
 
@@ -42,32 +43,6 @@ static constexpr size_t maxParameterBytes = 32764;
 static constexpr int64_t lateFraction = 8;
 
 namespace {
-
-/// The computation of a kernel, independent of shapes.
-struct KernelForm {
-  /// Kernels of one number do the same computation on their operands.
-  unsigned number;
-  /// For each input: true if it is one element that all threads read.
-  SmallVector<bool> isScalar;
-};
-
-/// Reads the form of each kernel once.
-class KernelForms {
-public:
-  explicit KernelForms(ModuleOp module) : symbols(module), linalgForms(ModuleOp::create(module.getLoc())) {}
-
-  /// Returns null for kernels that cannot be batched.
-  FailureOr<const KernelForm *> find(LaunchOp launch);
-  KernelOp getKernel(LaunchOp launch) const { return symbols.lookup<KernelOp>(launch.getKernel()); }
-  SymbolTable &getSymbols() { return symbols; }
-
-private:
-  SymbolTable symbols;
-  OwningOpRef<ModuleOp> linalgForms;
-  DenseMap<StringAttr, std::unique_ptr<KernelForm>> forms;
-  /// By the form of the flat program, the number of inputs and the order of the operands.
-  std::map<std::vector<const void *>, unsigned> numbers;
-};
 
 /// Launches that become one launch, at the position of the last.
 struct LaunchBatch {
@@ -97,7 +72,6 @@ private:
   FailureOr<SmallVector<LaunchBatch>> findBatches(ArrayRef<CommandOpInterface> commands, KernelForms &forms);
   SmallVector<LaunchBatch> splitLateMembers(const LaunchBatch &batch, ArrayRef<unsigned> latestCollectives);
   void merge(const LaunchBatch &batch, KernelForms &forms, MergedKernels &merged);
-  KernelOp createKernel(ArrayRef<KernelOp> kernels, ArrayRef<bool> isShared, Location loc);
 
   PassCounter numLaunches{this, "num-launches", "Number of launches that became part of another"};
   PassCounter numBatches{this, "num-batches", "Number of launches that they became"};
@@ -106,40 +80,6 @@ private:
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Forms of kernels
-//===----------------------------------------------------------------------===//
-
-FailureOr<const KernelForm *> KernelForms::find(LaunchOp launch) {
-  auto [entry, isNew] = forms.try_emplace(launch.getKernelAttr().getAttr());
-  if (!isNew)
-    return entry->second.get();
-  OpBuilder builder = OpBuilder::atBlockEnd(linalgForms->getBody());
-  FailureOr<cuda::DeviceKernel> kernel = cuda::DeviceKernel::read(getKernel(launch), builder);
-  if (failed(kernel))
-    return failure();
-  if (cuda::splitIndependentOutputs(*kernel).size() != 1)
-    return nullptr;
-  std::string whyNot;
-  FailureOr<cuda::FlatProgram> flat = cuda::FlatProgram::read(*kernel, whyNot);
-  if (failed(flat))
-    return nullptr;
-
-  auto form = std::make_unique<KernelForm>();
-  form->isScalar.assign(kernel->numInputs, false);
-  std::vector<const void *> key = std::move(flat->form);
-  auto append = [&](uintptr_t number) { key.push_back(reinterpret_cast<const void *>(number)); };
-  append(kernel->numInputs);
-  for (auto [operand, isScalar] : llvm::zip_equal(flat->operands, flat->isScalar)) {
-    append(operand);
-    if (operand < kernel->numInputs)
-      form->isScalar[operand] = isScalar;
-  }
-  form->number = numbers.try_emplace(std::move(key), numbers.size()).first->second;
-  entry->second = std::move(form);
-  return entry->second.get();
-}
 
 //===----------------------------------------------------------------------===//
 // Commands that may move
@@ -252,56 +192,6 @@ FailureOr<SmallVector<LaunchBatch>> BatchLaunchesPass::findBatches(ArrayRef<Comm
 // Merging
 //===----------------------------------------------------------------------===//
 
-/// The separate inputs of the members, one member after the other, then their shared inputs.
-template <typename T, typename GetInputs>
-static SmallVector<T> collectInputs(unsigned numMembers, ArrayRef<bool> isShared, GetInputs getInputs) {
-  SmallVector<T> inputs;
-  for (unsigned member = 0; member < numMembers; ++member)
-    for (auto [input, shared] : llvm::zip_equal(getInputs(member), isShared))
-      if (!shared)
-        inputs.push_back(input);
-  for (auto [input, shared] : llvm::zip_equal(getInputs(0), isShared))
-    if (shared)
-      inputs.push_back(input);
-  return inputs;
-}
-
-KernelOp BatchLaunchesPass::createKernel(ArrayRef<KernelOp> kernels, ArrayRef<bool> isShared, Location loc) {
-  OpBuilder builder(&getContext());
-  auto getTypes = [&](unsigned member) { return KernelOp(kernels[member]).getInTypes(); };
-  SmallVector<Type> inputs = collectInputs<Type>(kernels.size(), isShared, getTypes), outputs;
-  for (KernelOp kernel : kernels)
-    llvm::append_range(outputs, kernel.getOutTypes());
-
-  auto merged = KernelOp::create(builder, loc, "batch", builder.getFunctionType(inputs, outputs));
-  Block &body = merged.getBody().emplaceBlock();
-  auto getArguments = [&](unsigned member) { return KernelOp(kernels[member]).getBody().getArguments(); };
-  SmallVector<BlockArgument> originals = collectInputs<BlockArgument>(kernels.size(), isShared, getArguments);
-  for (BlockArgument original : originals)
-    body.addArgument(original.getType(), original.getLoc());
-
-  builder.setInsertionPointToStart(&body);
-  unsigned numShared = llvm::count(isShared, true), next = 0;
-  SmallVector<Value> yielded;
-  for (KernelOp kernel : kernels) {
-    IRMapping mapping;
-    unsigned nextShared = originals.size() - numShared;
-    for (auto [argument, shared] : llvm::zip_equal(kernel.getBody().getArguments(), isShared))
-      mapping.map(argument, body.getArgument(shared ? nextShared++ : next++));
-    for (Operation &op : kernel.getBody().front().without_terminator())
-      builder.clone(op, mapping);
-    for (Value value : kernel.getYieldedValues())
-      yielded.push_back(mapping.lookup(value));
-  }
-  exec::YieldOp::create(builder, loc, yielded);
-
-  KernelOp first = kernels.front();
-  auto operations = llvm::make_pointer_range(first.getBody().front().without_terminator());
-  nameByContents(merged, describeOperations(llvm::to_vector(operations)) + "_batch");
-  ++numKernels;
-  return merged;
-}
-
 void BatchLaunchesPass::merge(const LaunchBatch &batch, KernelForms &forms, MergedKernels &merged) {
   SmallVector<LaunchOp> members(batch.members);
   auto kernels = llvm::map_to_vector(members, [&](LaunchOp member) { return forms.getKernel(member); });
@@ -318,7 +208,8 @@ void BatchLaunchesPass::merge(const LaunchBatch &batch, KernelForms &forms, Merg
   KernelOp &kernel = merged[key];
   if (!kernel) {
     auto locations = llvm::map_to_vector(members, [](LaunchOp member) { return member.getLoc(); });
-    kernel = createKernel(kernels, isShared, FusedLoc::get(&getContext(), locations));
+    kernel = cuda::mergeKernels(kernels, isShared, FusedLoc::get(&getContext(), locations));
+    ++numKernels;
     // Kernels precede their launches.
     forms.getSymbols().insert(kernel, Block::iterator(*getOperation().getOps<EntryOp>().begin()));
   }
@@ -331,7 +222,7 @@ void BatchLaunchesPass::merge(const LaunchBatch &batch, KernelForms &forms, Merg
   // The location of one member does not describe the batch, so only the common phase is kept.
   Location loc = inPhase(getPhase(last.getLoc()), UnknownLoc::get(&getContext()));
   OpBuilder builder(last);
-  LaunchOp::create(builder, loc, kernel.getSymName(), collectInputs<Value>(members.size(), isShared, getInputs),
+  LaunchOp::create(builder, loc, kernel.getSymName(), cuda::collectInputs<Value>(members.size(), isShared, getInputs),
                    outputs,
                    /*workspace=*/Value(), last.getStream());
   for (LaunchOp member : members)

@@ -46,8 +46,10 @@ std::unique_ptr<ScheduledKernel> cs336::cuda::requireGrid(std::unique_ptr<Schedu
 llvm::SmallVector<std::unique_ptr<KernelSchedule>>
 cs336::cuda::createOperationSchedules(const TargetDescription &target) {
   llvm::SmallVector<std::unique_ptr<KernelSchedule>> schedules;
-  if (target.hasWgmma && target.hasTensorMaps)
+  if (target.hasWgmma && target.hasTensorMaps) {
     schedules.push_back(createWarpgroupAttentionSchedule(target));
+    schedules.push_back(createGradientUpdateSchedule(target));
+  }
   schedules.push_back(createAttentionSchedule(target));
   schedules.push_back(createPlainAttentionSchedule());
   return schedules;

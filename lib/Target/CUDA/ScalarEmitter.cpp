@@ -9,6 +9,7 @@
 #include "ExpressionPrinter.h"
 #include "IterationSpace.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 #include <map>
 
@@ -267,9 +268,15 @@ Expression ScalarEmitter::printScalar(const Scalar &scalar, unsigned id) {
     SmallVector<Expression, 3> operands;
     for (unsigned operand : scalar.operands)
       operands.push_back(expressions[operand]);
-    if (isa<arith::DivFOp>(scalar.op))
+    bool isRough = hasRoughQuotients && scalar.type.isF32();
+    if (isa<arith::DivFOp>(scalar.op)) {
       if (auto divisor = divisors.find(scalar.operands.back()); divisor != divisors.end())
         operands.back() = {divisor->second};
+      else if (isRough)
+        return Expression::call("approximateQuotient", operands.front(), operands.back());
+    }
+    if (isRough && isa<math::SqrtOp>(scalar.op))
+      return Expression::call("approximateRoot", operands.front());
     if (roughExponentials[id])
       return Expression::call("approximateExp", operands.front());
     return ExpressionPrinter::print(scalar.op, operands);

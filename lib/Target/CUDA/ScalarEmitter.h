@@ -55,6 +55,10 @@ public:
   void define(unsigned id, Expression expression) { expressions[id] = std::move(expression); }
   /// Writes the divisor for a scalar by which many values are divided, and uses it afterwards.
   void emitDivisor(unsigned id, llvm::StringRef indent);
+  /// Uses `divisor`, a variable of type Divisor, where values are divided by the scalar.
+  void provideDivisor(unsigned id, std::string divisor) { divisors[id] = std::move(divisor); }
+  /// From now on, other quotients and roots of float32 are within 2 units in the last place, and take no branches.
+  void approximateQuotients() { hasRoughQuotients = true; }
   /// Returns a word for the result of an operation or a gather, with a number that no other variable has.
   std::string takeVariable(unsigned id);
 
@@ -118,6 +122,7 @@ private:
   /// The replacements of divisors, by scalar.
   llvm::DenseMap<unsigned, std::string> divisors;
   llvm::SmallVector<bool> roughExponentials;
+  bool hasRoughQuotients = false;
   llvm::SmallVector<unsigned> uses;
   /// The variables of loads, by scalar.
   llvm::DenseMap<unsigned, std::string> loaded;

@@ -96,37 +96,43 @@ absl::Status WrongParameters(const CudaFunction &function, size_t count, const a
                                           status.ok() ? "" : ": ", status.message()));
 }
 
-/// Returns DATA_LOSS unless the last of `count` operands is a pointer parameter
-/// at its position, or one parameter, a structure of pointers, holds all of
-/// them.
-absl::Status CheckPointers(const CudaFunction &function, size_t count, const DriverApi &driver) {
+/// Returns the number of parameters that hold `count` operands: one, a structure
+/// of pointers, or `count` pointers. Returns DATA_LOSS if the function has other
+/// parameters.
+absl::StatusOr<size_t> CountPointers(const CudaFunction &function, size_t count, const DriverApi &driver) {
   size_t offset = 0, size = 0;
   absl::Status status = driver.FuncGetParamInfo(function.handle, 0, &offset, &size);
-  if (status.ok() && function.tensor_maps.empty() && size == count * sizeof(void *))
-    return status;
+  if (status.ok() && offset == 0 && size == count * sizeof(void *))
+    return 1;
   // Querying a parameter that does not exist is an error that checking tools report, so this comes last.
   if (status.ok())
     status = driver.FuncGetParamInfo(function.handle, count - 1, &offset, &size);
   if (status.ok() && offset == (count - 1) * sizeof(void *) && size == sizeof(void *))
-    return status;
+    return count;
   return WrongParameters(function, count, status);
 }
 
 /// Returns the positions of the tensor maps in the block of parameters, which
-/// follow `count` pointers. The compiler chooses them: it aligns the address in
-/// the multiprocessor's memory, where the block does not begin at a multiple of
-/// the alignment.
-absl::StatusOr<std::vector<size_t>> FindMaps(const CudaFunction &function, size_t count, const DriverApi &driver) {
+/// follow `count` pointers in `parameters` parameters: each is a parameter, or
+/// one parameter, a structure, holds all of them. The compiler chooses the
+/// positions: it aligns the address in the multiprocessor's memory, where the
+/// block does not begin at a multiple of the alignment.
+absl::StatusOr<std::vector<size_t>> FindMaps(const CudaFunction &function, size_t count, size_t parameters,
+                                             const DriverApi &driver) {
+  // The largest block of parameters of any GPU.
+  constexpr size_t kMostBytes = 32764;
   std::vector<size_t> offsets;
-  size_t end = count * sizeof(void *);
-  for (size_t i = 0; i != function.tensor_maps.size(); ++i) {
+  size_t end = count * sizeof(void *), maps = function.tensor_maps.size();
+  while (offsets.size() != maps) {
     size_t offset = 0, size = 0;
-    absl::Status status = driver.FuncGetParamInfo(function.handle, count + i, &offset, &size);
-    // The largest block of parameters of any GPU.
-    constexpr size_t kMostBytes = 32764;
-    if (!status.ok() || size != sizeof(CUtensorMap) || offset < end || offset > kMostBytes - size)
+    absl::Status status = driver.FuncGetParamInfo(function.handle, parameters++, &offset, &size);
+    size_t held = size / sizeof(CUtensorMap);
+    bool fits = status.ok() && size % sizeof(CUtensorMap) == 0 && (held == 1 || held == maps) && offset >= end &&
+                size <= kMostBytes && offset <= kMostBytes - size && offsets.size() + held <= maps;
+    if (!fits)
       return WrongParameters(function, count, status);
-    offsets.push_back(offset);
+    for (size_t i = 0; i != held; ++i)
+      offsets.push_back(offset + i * sizeof(CUtensorMap));
     end = offset + size;
   }
   return offsets;
@@ -141,8 +147,8 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareCudaLaunch(const CudaCon
   CS336_RETURN_IF_ERROR(current.status());
   std::vector<BoundFunction> functions;
   for (const CudaFunction &function : kernel.functions) {
-    CS336_RETURN_IF_ERROR(CheckPointers(function, operands.size(), context.driver()));
-    CS336_ASSIGN_OR_RETURN(std::vector<size_t> maps, FindMaps(function, operands.size(), context.driver()));
+    CS336_ASSIGN_OR_RETURN(size_t parameters, CountPointers(function, operands.size(), context.driver()));
+    CS336_ASSIGN_OR_RETURN(std::vector<size_t> maps, FindMaps(function, operands.size(), parameters, context.driver()));
     CS336_ASSIGN_OR_RETURN(BoundFunction bound, BoundFunction::Bind(context, function, operands, maps));
     functions.push_back(std::move(bound));
   }

@@ -74,7 +74,7 @@ exec.kernel @k(%a: tensor<4xf32>) : (memref<4xf32>) -> memref<4xf32, strided<[2]
 
 exec.kernel @k(%a: tensor<4x4xf32>) : (memref<4x4xf32>) -> memref<4x4xf32> {
   // expected-error@below {{is in a kernel but does not implement FusibleOpInterface}}
-  %0 = cs336.matmul %a, %a : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  %0 = cs336.linear %a, %a : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
   exec.yield %0 : tensor<4x4xf32>
 }
 

@@ -106,7 +106,9 @@ template <int pending>
 void waitForCopies() {
   HostSharedMemory::current.waitForCopies(pending);
 }
+inline void fetchLine(const void *) {}
 inline unsigned loadSharedWord(unsigned address) { return HostSharedMemory::current.load<unsigned>(address); }
+inline uint2 loadSharedPair(unsigned address) { return HostSharedMemory::current.load<uint2>(address); }
 // A template, because the text defines Chunk after this.
 template <typename T = Chunk>
 T loadSharedChunk(unsigned address) {

@@ -186,9 +186,27 @@ inline void publishBarriers() {}
 inline void arrive(unsigned barrier) { HostBarriers::current.arrive(barrier); }
 inline void arriveAnnouncing(unsigned barrier, int bytes) { HostBarriers::current.arrive(barrier, bytes); }
 inline void awaitPhase(unsigned barrier, unsigned parity) { HostBarriers::current.await(barrier, parity); }
+// Blocks run one after the other, so a cluster has one block.
+template <int blocks>
+int getClusterRank() {
+  static_assert(blocks == 1);
+  return 0;
+}
+template <int blocks>
+void awaitCluster() {
+  static_assert(blocks == 1);
+  __syncthreads();
+}
+template <int blocks>
+void arriveInCluster(unsigned barrier, int block) {
+  static_assert(blocks == 1);
+  if (block != 0)
+    HostSharedMemory::fail("a thread arrives at a barrier of a block that does not exist");
+  arrive(barrier);
+}
 
-/// The contents of a tensor map on the host. Elements have two bytes. Boxes have 64 columns and `boxRows` rows, with a
-/// swizzle of 128 bytes.
+/// The contents of a tensor map on the host. Elements have two bytes. Boxes have 64 columns, `boxRows` rows and
+/// `boxSlabs` elements of the third axis, with a swizzle of 128 bytes.
 struct HostTensorMap {
   uint16_t *memory;
   long long sizes[4], strides[4]; // In elements.
@@ -197,19 +215,20 @@ struct HostTensorMap {
   unsigned char *stores;
   /// The number of loaded boxes, unless it is null.
   long long *boxes;
+  long long boxSlabs = 1;
 
   static constexpr int boxColumns = 64, elementBytes = 2;
 
   static const HostTensorMap &of(const TensorMap &map) { return reinterpret_cast<const HostTensorMap &>(map); }
-  unsigned getBytes() const { return static_cast<unsigned>(boxRows) * boxColumns * elementBytes; }
+  unsigned getBytes() const { return static_cast<unsigned>(boxSlabs * boxRows) * boxColumns * elementBytes; }
 
   /// Calls `visit` with the address of each element of a box in shared memory, and its number in memory, which is
   /// negative outside of the tensor.
   template <typename Visit>
   void forEach(unsigned shared, std::array<int, 4> first, const Visit &visit) const {
-    for (int row = 0; row < boxRows; ++row)
+    for (int row = 0; row < boxSlabs * boxRows; ++row)
       for (int column = 0; column < boxColumns; ++column) {
-        const long long at[] = {first[0] + column, first[1] + row, first[2], first[3]};
+        const long long at[] = {first[0] + column, first[1] + row % boxRows, first[2] + row / boxRows, first[3]};
         bool exists = true;
         long long offset = 0;
         for (int axis = 0; axis < 4; ++axis) {
@@ -237,6 +256,11 @@ inline void loadBox(unsigned to, const TensorMap &map, unsigned barrier, int x, 
       HostSharedMemory::current.store(address, element);
     });
   });
+}
+template <int blocks>
+void loadBoxInCluster(unsigned to, const TensorMap &map, unsigned barrier, int x, int y, int z, int w) {
+  static_assert(blocks == 1);
+  loadBox(to, map, barrier, x, y, z, w);
 }
 inline void loadBytes(unsigned to, const void *from, int bytes, unsigned barrier) {
   HostSharedMemory::current.poisonBytes(to, bytes);

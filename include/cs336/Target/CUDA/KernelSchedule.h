@@ -108,6 +108,9 @@ std::unique_ptr<KernelSchedule> createAttentionSchedule(const TargetDescription 
 /// Creates the schedule of attention for the tensor cores and copies of sm_90a. See WarpgroupAttentionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createWarpgroupAttentionSchedule(const TargetDescription &target);
 
+/// Creates the schedule of gradients that only update parameters. See GradientUpdateSchedule.cpp.
+std::unique_ptr<KernelSchedule> createGradientUpdateSchedule(const TargetDescription &target);
+
 /// Creates the schedule of attention without tiles, for any sizes, also in float64. See PlainAttentionSchedule.cpp.
 std::unique_ptr<KernelSchedule> createPlainAttentionSchedule();
 

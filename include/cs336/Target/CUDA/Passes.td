@@ -48,6 +48,65 @@ def AddWorkspacesPass : Pass<"exec-add-workspaces", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def FuseUpdatesPass : Pass<"exec-fuse-updates", "::mlir::ModuleOp"> {
+  let summary = "Fuse GEMMs that compute gradients with the updates of parameters by them";
+  let description = [{
+    Merges a GEMM whose result only updates a parameter with the launch that does the update. The gradient is then not
+    stored, and the kernel multiplies on the tensor cores while it reads and writes the parameters and the state of the
+    optimizer. Several such updates become one launch. On an H200, GEMMs of 1024 tokens cost almost nothing next to the
+    update, and updates almost nothing next to GEMMs of 8192 tokens.
+
+    Conditions for a GEMM and a launch:
+
+    - all architectures of the module's `exec.architectures` have `wgmma` and tensor maps, as sm_90a does;
+    - operands and result are in bf16 or f16, with sizes of at least 256 that are multiples of 64, in rows of tokens
+      that are aligned to 16 bytes; there is no addend, bias or ReLU;
+    - the GEMM alone writes the gradient, and the launch alone reads it. So there is no gradient clipping, no loss scale
+      that depends on gradients, and no exchange with other ranks;
+    - the kernel of the launch is element-wise and reads its operands in memory order, or single elements.
+
+    A launch is placed after the last command that reads or writes what the update writes, such as the GEMM that computes
+    the gradient of the layer's input with the old weights. Commands that compute single elements for it, such as
+    the step's bias corrections, move before the first update.
+
+    A group of updates becomes one launch when it has `rounds` tiles of 128 x 256 elements per multiprocessor. It ends
+    earlier if a command overwrites an operand of its GEMMs. The operands of all its GEMMs live until the launch. If
+    this would raise the memory of the program, variables and largest live set, by more than `growth-percent`, groups of
+    half the size are tried, and so on. A group whose predicted time is not less than that of its GEMMs and updates one
+    after the other stays apart: one with few tiles, or tiles that do not divide evenly among the multiprocessors.
+
+    Run it before `--exec-batch-launches`, which merges the remaining updates. Kernels without any launch are removed.
+
+    Before:
+
+    ```mlir
+    exec.gemm ins(%dy, %x : memref<512x1024xbf16, strided<[1, 512]>>, memref<1024x256xbf16>) outs(%g : memref<512x256xbf16>)
+    exec.launch @sub_71d4 ins(%w, %g : memref<512x256xf32>, memref<512x256xbf16>) outs(%w : memref<512x256xf32>)
+    ```
+
+    After:
+
+    ```mlir
+    exec.launch @matmul_sub_02f1 ins(%w, %dy, %x : memref<512x256xf32>, memref<512x1024xbf16, strided<[1, 512]>>, memref<1024x256xbf16>) outs(%w : memref<512x256xf32>)
+    ```
+
+    Remarks: `Fused` (`--remarks-filter-passed=exec-fuse-updates`) for each launch; `Apart`
+    (`--remarks-filter-missed=exec-fuse-updates`) for an update that has to wait for commands after the GEMM.
+
+    Counts `num-updates`, GEMMs that became part of an update, and `num-launches`, the launches that do both.
+  }];
+  let options = [Option<"rounds", "rounds", "int64_t", /*default=*/"16",
+                        "Tiles per multiprocessor at which a launch is large enough (default: 16)">,
+                 Option<"growthPercent", "growth-percent", "unsigned", /*default=*/"2",
+                        "Most growth of the program's memory in percent (default: 2)">,
+                 Option<"always", "always", "bool", /*default=*/"false",
+                        "Fuse also small updates, and those whose predicted time is longer">,
+                 Option<"mostMembers", "most-members", "unsigned", /*default=*/"64",
+                        "Most updates of one launch, at least 1 (default: 64)">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def BatchLaunchesPass : Pass<"exec-batch-launches", "::mlir::ModuleOp"> {
   let summary = "Merge launches of the same computation on different buffers";
   let description = [{

@@ -286,6 +286,67 @@ Lowered ReduceOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRang
 }
 
 //===----------------------------------------------------------------------===//
+// Matmuls
+//===----------------------------------------------------------------------===//
+
+FusionKind MatmulOp::getFusionKind() { return FusionKind::Contraction; }
+
+/// Returns the map from the batches, m, n and k to an operand's axes: its batches, then `row` and `column`, in the
+/// other order if it is transposed.
+static AffineMap getOperandMap(OpBuilder &builder, int64_t numDims, Value operand, int64_t row, int64_t column,
+                               bool isTransposed) {
+  SmallVector<int64_t> dims = llvm::to_vector(llvm::seq(rankOf(operand) - 2));
+  llvm::append_values(dims, isTransposed ? column : row, isTransposed ? row : column);
+  return selectDims(builder, numDims, dims);
+}
+
+Lowered MatmulOp::lowerToLinalg(OpBuilder &builder, ValueRange inputs, ValueRange inits) {
+  Location loc = getLoc();
+  RankedTensorType resultType = getResult().getType();
+  Type compute = getComputeType(resultType.getElementType());
+  int64_t rank = resultType.getRank(), m = rank - 2, n = rank - 1, k = rank;
+
+  Value sums = tensor::EmptyOp::create(builder, loc, resultType.getShape(), compute);
+  sums = buildFill(builder, loc, builder.getZeroAttr(compute), sums);
+  SmallVector<AffineMap> maps = {getOperandMap(builder, rank + 1, getLhs(), m, k, getTransposeA()),
+                                 getOperandMap(builder, rank + 1, getRhs(), k, n, getTransposeB()),
+                                 selectDims(builder, rank + 1, llvm::to_vector(llvm::seq(rank)))};
+  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+  iterators.push_back(utils::IteratorType::reduction);
+  auto generic =
+      linalg::GenericOp::create(builder, loc, sums.getType(), inputs.take_front(2), sums, maps, iterators,
+                                [&](OpBuilder &b, Location l, ValueRange scalars) {
+                                  Value product = arith::MulFOp::create(b, l, convertScalar(b, l, scalars[0], compute),
+                                                                        convertScalar(b, l, scalars[1], compute));
+                                  linalg::YieldOp::create(b, l, combine(b, l, ReduceKind::Sum, product, scalars[2]));
+                                });
+
+  SmallVector<Value> terms = {generic.getResult(0)};
+  SmallVector<AffineMap> termMaps = {identityMap(builder, rank)};
+  if (getAddend()) {
+    terms.push_back(inputs[2]);
+    termMaps.push_back(identityMap(builder, rank));
+  }
+  if (getBias()) {
+    terms.push_back(inputs.back());
+    termMaps.push_back(selectDims(builder, rank, {n}));
+  }
+  termMaps.push_back(identityMap(builder, rank));
+  return SmallVector<Value>{buildParallel(
+      builder, loc, terms, inits.front(), termMaps, [&](OpBuilder &b, Location l, ValueRange scalars) -> Value {
+        Value sum = scalars.front();
+        for (Value term : scalars.slice(1, terms.size() - 1))
+          sum = arith::AddFOp::create(b, l, sum, convertScalar(b, l, term, compute));
+        if (getRelu()) {
+          Value zero = arith::ConstantOp::create(b, l, b.getZeroAttr(compute));
+          Value isPositiveOrNaN = arith::CmpFOp::create(b, l, arith::CmpFPredicate::UGT, sum, zero);
+          sum = arith::SelectOp::create(b, l, isPositiveOrNaN, sum, zero);
+        }
+        return convertScalar(b, l, sum, resultType.getElementType());
+      })};
+}
+
+//===----------------------------------------------------------------------===//
 // Gathers and scatters
 //===----------------------------------------------------------------------===//
 

@@ -104,8 +104,10 @@ static bool isElementwise(Value value, BlockArgument argument) {
   addUsers(argument);
   for (unsigned next = 0; next < computed.size(); ++next)
     llvm::for_each(computed[next]->getResults(), addUsers);
-  return llvm::none_of(computed, isRematerialized) && llvm::all_of(connected, [](Operation *op) {
-           return isRematerialized(op) || isOfKind(op, FusionKind::Pointwise);
+  return llvm::none_of(computed, isRematerialized) && llvm::all_of(connected, [&](Operation *op) {
+           // A matmul of other operands gives one element for each element of the result.
+           return isRematerialized(op) || isOfKind(op, FusionKind::Pointwise) ||
+                  (isOfKind(op, FusionKind::Contraction) && !computed.contains(op));
          });
 }
 

@@ -43,8 +43,8 @@ int64_t LiveSets::computeLargest(ArrayRef<unsigned> newPlaces) const {
   return getLargestLiveSet(blocks);
 }
 
-bool LiveSets::tryMove(ArrayRef<unsigned> newPlaces) {
-  if (computeLargest(newPlaces) > largest)
+bool LiveSets::tryMove(ArrayRef<unsigned> newPlaces, int64_t growth) {
+  if (computeLargest(newPlaces) > largest + growth)
     return false;
   places.assign(newPlaces.begin(), newPlaces.end());
   return true;

@@ -35,6 +35,8 @@ enum class FusionKind {
   Pointwise,
   /// Elements along the reduced axes are combined.
   RowReduction,
+  /// A matmul. A command of its own computes it, unless the target has a kernel that also computes its users.
+  Contraction,
   /// Every operand's elements become a box of the result; elements in no box are zero.
   Assembly,
   /// Any other operation, which gets a separate kernel.

@@ -73,7 +73,7 @@ def CS336_FusibleOpInterface : OpInterface<"FusibleOpInterface"> {
     the form that every target reads.
   }];
   let methods = [
-    InterfaceMethod<"Returns the fusion kind: pointwise, row reduction, assembly or opaque.", "::cs336::FusionKind",
+    InterfaceMethod<"Returns the fusion kind: pointwise, row reduction, contraction, assembly or opaque.", "::cs336::FusionKind",
       "getFusionKind", (ins)>,
     InterfaceMethod<[{
       Returns the axes along which a row reduction combines elements, in ascending order. All operands have one shape,

@@ -204,7 +204,7 @@ def CS336_ReduceOp : CS336_Op<"reduce", [Differentiable, Cost, FusibleReduction,
   let hasFolder = 1;
 }
 
-def CS336_MatmulOp : CS336_Op<"matmul", [AttrSizedOperandSegments, Differentiable, Cost,
+def CS336_MatmulOp : CS336_Op<"matmul", [AttrSizedOperandSegments, Differentiable, Cost, Fusible,
     CS336_AutocastOpInterface]> {
   let summary = "Matrix multiplication, with batches, transposed operands and an epilogue";
   let description = [{

@@ -23,8 +23,8 @@ public:
   int64_t getLargest() const { return largest; }
 
   /// Moves the command at each original position p to the position `newPlaces[p]`. Returns false, and moves nothing, if
-  /// the largest live set would exceed that of the original order.
-  bool tryMove(llvm::ArrayRef<unsigned> newPlaces);
+  /// the largest live set would exceed that of the original order by more than `growth` bytes.
+  bool tryMove(llvm::ArrayRef<unsigned> newPlaces, int64_t growth = 0);
 
   /// Moves the commands at the original `positions` to the current position of the last, under the same condition.
   bool tryMoveToLast(llvm::ArrayRef<unsigned> positions);

@@ -55,6 +55,7 @@ FusionRole FusionRoles::classify(Operation *op) {
       return classifyReduction(op, fusible.getReducedAxes());
     case FusionKind::Assembly:
       return FusionRole::Assembly;
+    case FusionKind::Contraction:
     case FusionKind::Opaque:
       break;
     }

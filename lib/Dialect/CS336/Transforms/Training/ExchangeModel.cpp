@@ -18,7 +18,8 @@ using namespace cs336;
 /// Returns whether a command of its own computes the operation, whatever is fused later.
 static bool isCommand(Operation &op) {
   auto fusible = dyn_cast<FusibleOpInterface>(op);
-  return !isa<ViewOpInterface>(op) && !(fusible && fusible.getFusionKind() != FusionKind::Opaque);
+  return !isa<ViewOpInterface>(op) &&
+         (!fusible || llvm::is_contained({FusionKind::Contraction, FusionKind::Opaque}, fusible.getFusionKind()));
 }
 
 static double predictSeconds(Operation &op, const DeviceModel &device) {
