@@ -10,8 +10,9 @@
 using namespace cs336;
 
 std::vector<Rung> cs336::getLadder(ComputeType type) {
-  std::vector<Rung> ladder{{"none", "dtype=fp32 fusion=none hoist-invariants=false merge-gemms=false "
-                                    "fuse-epilogues=false weight-shadows=false recompute-pointwise=0"}};
+  std::vector<Rung> ladder{{"none",
+                            "dtype=fp32 fusion=none hoist-invariants=false merge-gemms=false "
+                            "fuse-epilogues=false weight-shadows=false fuse-updates=false recompute-pointwise=0"}};
   // If an option is given twice, the last value is used.
   auto add = [&](llvm::StringRef name, llvm::StringRef option) {
     ladder.push_back({name, ladder.back().options + " " + option.str()});
@@ -26,5 +27,8 @@ std::vector<Rung> cs336::getLadder(ComputeType type) {
     add("weight-shadows", "weight-shadows=true");
   add("fuse-softmax", "fusion=softmax");
   add("flash-attention", "fusion=flash");
+  // In float32 and with scaled losses no update can be fused.
+  if (type == ComputeType::BF16)
+    add("fuse-updates", "fuse-updates=true");
   return ladder;
 }

@@ -150,7 +150,7 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "fuse-updates",
       llvm::cl::desc("Compute gradients in the launches that update parameters by them. Requires the target cuda, "
                      "elementwise fusion or higher, and architectures with wgmma"),
-      llvm::cl::init(false)};
+      llvm::cl::init(true)};
   Option<bool> hoistInvariants{*this, "hoist-invariants",
                                llvm::cl::desc("Compute tables that depend on no input once, in @prepare"),
                                llvm::cl::init(true)};

@@ -377,10 +377,10 @@ func.func @fused_results(%x: tensor<4xf32>) {
 // -----
 
 func.func @fused_content(%x: tensor<4x4xf32>) {
-  // expected-error@+1 {{contains 'cs336.matmul', which is not fusible}}
+  // expected-error@+1 {{contains 'cs336.linear', which is not fusible}}
   %0 = cs336.fused(%x) {
   ^bb0(%a: tensor<4x4xf32>):
-    %p = cs336.matmul %a, %a : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+    %p = cs336.linear %a, %a : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
     cs336.yield %p : tensor<4x4xf32>
   } : (tensor<4x4xf32>) -> tensor<4x4xf32>
   return

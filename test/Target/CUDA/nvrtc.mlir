@@ -15,6 +15,7 @@
 // RUN: cs336-opt --cuda-select-schedules=arch=sm_90a --mlir-print-debuginfo=false %S/warpgroup-gradient-scores.mlir | sed 's/keys = {[^}]*}, passes = 2 : i64, queries = {[^}]*}/passes = 1 : i64/' | cs336-translate --emit-cuda --require-all | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=ONE-PASS --implicit-check-not=spilled --implicit-check-not=serialised
 // RUN: cs336-translate --emit-cuda --require-all %S/warpgroup-hidden-tiles.mlir | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=HIDDEN --implicit-check-not=spilled --implicit-check-not=serialised
 // RUN: cs336-translate --emit-cuda --require-all %S/warpgroup-gradient-sizes.mlir | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=SIZES --implicit-check-not=spilled --implicit-check-not=serialised
+// RUN: cs336-translate --emit-cuda --require-all %S/gradient-update.mlir | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=UPDATES --implicit-check-not=spilled --implicit-check-not=serialised
 // RUN: cs336-nvrtc-check --arch sm_90a < %S/Inputs/serialised.cu | FileCheck %s --check-prefix=SERIALISED
 // SERIALISED: waits: {{[0-9]+}} registers, serialised matmuls
 
@@ -68,3 +69,5 @@
 // ONE-PASS: sm_90a: 25 kernels
 // HIDDEN: sm_90a: 22 kernels
 // SIZES: sm_90a: 24 kernels
+
+// UPDATES: sm_90a: 2 kernels

@@ -28,7 +28,7 @@
 // RUN: sed '/@lengthy/s/\[{\([^]]*\)}\]/[{\1}, {\1}]/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=PARTS
 // PARTS: error: kernel 'lengthy' selects schedule 'warpgroup_attention' for one of its 2 parts, but this schedule computes all parts of a kernel: list it once, alone
 // RUN: sed '/@lengthy/s/"warpgroup_attention"/"foo"/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: error: kernel 'lengthy' selects schedule 'foo', which does not exist; there are warpgroup_attention, attention,
+// UNKNOWN: error: kernel 'lengthy' selects schedule 'foo', which does not exist; there are warpgroup_attention, gradient_update, attention,
 
 module attributes {exec.architectures = ["ARCH"]} {
 // Many queries of narrow heads: three warpgroups compute.

@@ -47,7 +47,7 @@
 // VALUES: error: kernel 'brief' {{.*}}: value_stages must be from 2 to 8{{$}}
 // REDEFINE: %{change} = /@brief/s/"warpgroup_attention"/"foo"/
 // RUN: %{refuse} --check-prefix=UNKNOWN
-// UNKNOWN: error: kernel 'brief' selects schedule 'foo', which does not exist; there are warpgroup_attention, attention,
+// UNKNOWN: error: kernel 'brief' selects schedule 'foo', which does not exist; there are warpgroup_attention, gradient_update, attention,
 // REDEFINE: %{change} = /@brief/s/\[{\([^]]*\)}\]/[{\1}, {\1}]/
 // RUN: %{refuse} --check-prefix=COUNT
 // COUNT: error: kernel 'brief' has 1 part, but 'exec.schedules' lists 2 schedules: list one for each part{{$}}
