@@ -18,7 +18,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "llvm/ADT/StringSet.h"
 
 #include <map>
 
@@ -210,8 +209,7 @@ void BatchLaunchesPass::merge(const LaunchBatch &batch, KernelForms &forms, Merg
     auto locations = llvm::map_to_vector(members, [](LaunchOp member) { return member.getLoc(); });
     kernel = cuda::mergeKernels(kernels, isShared, FusedLoc::get(&getContext(), locations));
     ++numKernels;
-    // Kernels precede their launches.
-    forms.getSymbols().insert(kernel, Block::iterator(*getOperation().getOps<EntryOp>().begin()));
+    forms.insert(kernel);
   }
 
   auto getInputs = [&](unsigned member) { return members[member].getInputs(); };
@@ -259,10 +257,6 @@ LogicalResult BatchLaunchesPass::batchLaunches() {
     }
   }
 
-  llvm::StringSet<> launched;
-  module.walk([&](LaunchOp launch) { launched.insert(launch.getKernel()); });
-  for (KernelOp kernel : replaced)
-    if (!launched.contains(kernel.getSymName()))
-      kernel.erase();
+  forms.eraseUnlaunched(replaced.getArrayRef());
   return success();
 }

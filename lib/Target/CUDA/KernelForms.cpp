@@ -7,6 +7,8 @@
 
 #include "KernelForms.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 using namespace cs336;
 using namespace cs336::exec;
@@ -40,4 +42,16 @@ FailureOr<const KernelForm *> KernelForms::find(exec::LaunchOp launch) {
   form->number = numbers.try_emplace(std::move(key), numbers.size()).first->second;
   entry->second = std::move(form);
   return entry->second.get();
+}
+
+void KernelForms::insert(exec::KernelOp kernel) {
+  symbols.insert(kernel, Block::iterator(*module.getOps<exec::EntryOp>().begin()));
+}
+
+void KernelForms::eraseUnlaunched(ArrayRef<exec::KernelOp> kernels) {
+  llvm::StringSet<> launched;
+  module.walk([&](exec::LaunchOp launch) { launched.insert(launch.getKernel()); });
+  for (exec::KernelOp kernel : kernels)
+    if (!launched.contains(kernel.getSymName()))
+      symbols.erase(kernel);
 }

@@ -27,14 +27,21 @@ struct KernelForm {
 /// Reads the form of each kernel once.
 class KernelForms {
 public:
-  explicit KernelForms(mlir::ModuleOp module) : symbols(module), linalgForms(mlir::ModuleOp::create(module.getLoc())) {}
+  explicit KernelForms(mlir::ModuleOp module)
+      : module(module), symbols(module), linalgForms(mlir::ModuleOp::create(module.getLoc())) {}
 
   /// Returns null for kernels that cannot be batched.
   mlir::FailureOr<const KernelForm *> find(exec::LaunchOp launch);
   exec::KernelOp getKernel(exec::LaunchOp launch) const { return symbols.lookup<exec::KernelOp>(launch.getKernel()); }
   mlir::SymbolTable &getSymbols() { return symbols; }
 
+  /// Inserts a kernel before all entries, because kernels precede their launches.
+  void insert(exec::KernelOp kernel);
+  /// Erases those of the kernels that no command launches.
+  void eraseUnlaunched(llvm::ArrayRef<exec::KernelOp> kernels);
+
 private:
+  mlir::ModuleOp module;
   mlir::SymbolTable symbols;
   mlir::OwningOpRef<mlir::ModuleOp> linalgForms;
   llvm::DenseMap<mlir::StringAttr, std::unique_ptr<KernelForm>> forms;

@@ -1,0 +1,82 @@
+//===- UpdateSearch.h - Launches that update by GEMMs' results ---*- C++ -*-===//
+//
+// Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef CS336_LIB_TARGET_CUDA_UPDATESEARCH_H
+#define CS336_LIB_TARGET_CUDA_UPDATESEARCH_H
+
+#include "KernelForms.h"
+#include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace cs336::cuda {
+
+/// The commands of an entry, and which of them access a storage.
+class EntryCommands {
+public:
+  explicit EntryCommands(exec::EntryOp entry);
+
+  llvm::ArrayRef<exec::CommandOpInterface> get() const { return commands; }
+  exec::CommandOpInterface operator[](unsigned position) const { return commands[position]; }
+  /// Return the positions of the commands that read or write the storage of a buffer, in ascending order.
+  llvm::ArrayRef<unsigned> getReaders(mlir::Value buffer) const { return find(readers, buffer); }
+  llvm::ArrayRef<unsigned> getWriters(mlir::Value buffer) const { return find(writers, buffer); }
+  bool haveEvents() const;
+
+private:
+  using Positions = llvm::DenseMap<const void *, llvm::SmallVector<unsigned, 4>>;
+  static llvm::ArrayRef<unsigned> find(const Positions &positions, mlir::Value buffer);
+
+  llvm::SmallVector<exec::CommandOpInterface> commands;
+  Positions readers, writers;
+};
+
+/// A GEMM whose result only the launch reads, to update a parameter.
+struct GradientUpdate {
+  exec::GemmOp gemm;
+  exec::LaunchOp launch;
+  /// The input of the launch that is the GEMM's result.
+  unsigned gradient;
+  /// Positions among the entry's commands.
+  unsigned gemmPosition, launchPosition;
+  /// The update can be done after the command `first`, until the command `last`, which overwrites what the GEMM reads,
+  /// exclusive.
+  unsigned first, last;
+  /// The kernel that does both, and its inputs.
+  exec::KernelOp kernel;
+  llvm::SmallVector<mlir::Value> inputs;
+  /// The tiles of the gradient.
+  int64_t tiles = 0;
+};
+
+/// Finds the updates of a module's entries, and creates the kernels that also compute the gradients.
+class UpdateSearch {
+public:
+  /// Gradients with fewer than `leastSize` rows or columns are left out.
+  UpdateSearch(KernelForms &forms, int64_t leastSize) : forms(forms), leastSize(leastSize) {}
+
+  /// Returns the updates in the order of their GEMMs. `hoisted` receives the positions of commands that must run before
+  /// all updates.
+  mlir::FailureOr<std::vector<GradientUpdate>> find(const EntryCommands &commands,
+                                                    llvm::SmallSetVector<unsigned, 4> &hoisted);
+
+  /// Inserts the kernel, or erases it and returns the one of the same name.
+  exec::KernelOp insert(exec::KernelOp kernel);
+
+private:
+  bool findGradient(const EntryCommands &commands, GradientUpdate &update) const;
+  bool joinKernels(GradientUpdate &update);
+
+  KernelForms &forms;
+  const int64_t leastSize;
+  /// The kernels that do a GEMM and a launch, by the launch's kernel, the gradient, and the GEMM's operands, with the
+  /// tiles of the gradient.
+  std::map<std::vector<const void *>, std::pair<exec::KernelOp, int64_t>> joined;
+};
+
+} // namespace cs336::cuda
+
+#endif // CS336_LIB_TARGET_CUDA_UPDATESEARCH_H
