@@ -153,6 +153,10 @@ LogicalResult FuseUpdatesPass::fuseUpdates(EntryOp entry, KernelForms &forms, Up
 
 LogicalResult FuseUpdatesPass::fuseUpdates() {
   ModuleOp module = getOperation();
+  if (rounds < 1)
+    return module.emitError() << "rounds must be at least 1, is " << rounds.getValue();
+  if (mostMembers < 1)
+    return module.emitError() << "most-members must be at least 1, is " << mostMembers.getValue();
   FailureOr<std::vector<std::string>> architectures = getArchitectures(module);
   if (failed(architectures))
     return failure();

@@ -207,6 +207,28 @@ bool UpdateSearch::joinKernels(GradientUpdate &update) {
   return static_cast<bool>(update.kernel);
 }
 
+/// GEMMs move down and updates move up. Keeps updates whose GEMM reads what an update writes before the first place of
+/// the latter, and erases those that have no place then, such as the update of what its own GEMM reads.
+static void keepBeforeUpdates(std::vector<GradientUpdate> &updates) {
+  llvm::DenseMap<const void *, unsigned> firstWrites;
+  for (GradientUpdate &update : updates)
+    for (Value write : update.launch.getWrites()) {
+      auto [first, isNew] = firstWrites.try_emplace(getStorageIdentity(write), update.first);
+      first->second = std::min(first->second, update.first);
+    }
+  llvm::erase_if(updates, [&](GradientUpdate &update) {
+    for (Value operand : {update.gemm.getLhs(), update.gemm.getRhs()})
+      if (auto write = firstWrites.find(getStorageIdentity(operand)); write != firstWrites.end())
+        update.last = std::min(update.last, write->second);
+    if (update.first < update.last)
+      return false;
+    remark::missed(update.launch.getLoc(), fuseUpdatesRemarks("Apart"))
+        << remark::add("{0} stays apart from the GEMM that computes its gradient: the GEMM reads what an update writes",
+                       update.launch.getKernel());
+    return true;
+  });
+}
+
 FailureOr<std::vector<GradientUpdate>> UpdateSearch::find(const EntryCommands &commands,
                                                           llvm::SmallSetVector<unsigned, 4> &hoisted) {
   auto isLarge = [&](GradientUpdate &update) {
@@ -219,7 +241,9 @@ FailureOr<std::vector<GradientUpdate>> UpdateSearch::find(const EntryCommands &c
     auto launch = dyn_cast<LaunchOp>(command.getOperation());
     if (!launch || launch.getWorkspace())
       continue;
-    GradientUpdate update{.launch = launch, .launchPosition = static_cast<unsigned>(position)};
+    GradientUpdate update;
+    update.launch = launch;
+    update.launchPosition = position;
     if (!findGradient(commands, update) || !isLarge(update))
       continue;
     FailureOr<const KernelForm *> form = forms.find(launch);
@@ -236,6 +260,7 @@ FailureOr<std::vector<GradientUpdate>> UpdateSearch::find(const EntryCommands &c
     }
     updates.push_back(std::move(update));
   }
+  keepBeforeUpdates(updates);
   llvm::stable_sort(updates,
                     [](const GradientUpdate &a, const GradientUpdate &b) { return a.gemmPosition < b.gemmPosition; });
   return updates;

@@ -39,12 +39,12 @@ struct GradientUpdate {
   exec::GemmOp gemm;
   exec::LaunchOp launch;
   /// The input of the launch that is the GEMM's result.
-  unsigned gradient;
+  unsigned gradient = 0;
   /// Positions among the entry's commands.
-  unsigned gemmPosition, launchPosition;
+  unsigned gemmPosition = 0, launchPosition = 0;
   /// The update can be done after the command `first`, until the command `last`, which overwrites what the GEMM reads,
   /// exclusive.
-  unsigned first, last;
+  unsigned first = 0, last = 0;
   /// The kernel that does both, and its inputs.
   exec::KernelOp kernel;
   llvm::SmallVector<mlir::Value> inputs;

@@ -8,8 +8,8 @@
 // RUN: sed 's/"sm_90a"/"sm_90a", "sm_80"/' %s | cs336-opt --exec-fuse-updates=always=true --mlir-print-debuginfo=false | FileCheck %s --check-prefix=APART
 // RUN: sed 's/exec.architectures = \["sm_90a"\]//' %s | cs336-opt --exec-fuse-updates=always=true --mlir-print-debuginfo=false | FileCheck %s --check-prefix=APART
 
-// COUNTS: exec-fuse-updates num-updates {{ *}}5  Number of GEMMs that became part of the update by their result
-// COUNTS: exec-fuse-updates num-launches {{ *}}4  Number of launches that do both
+// COUNTS: exec-fuse-updates num-updates {{ *}}7  Number of GEMMs that became part of the update by their result
+// COUNTS: exec-fuse-updates num-launches {{ *}}6  Number of launches that do both
 
 // APART-NOT: cs336.matmul
 // APART: exec.gemm
@@ -18,6 +18,10 @@
 module attributes {exec.architectures = ["sm_90a"]} {
 exec.variable @a parameter : memref<128x64xf32>
 exec.variable @b parameter : memref<64x192xf32>
+exec.variable @c parameter : memref<64x64xf32>
+exec.variable @c.rounded derived : memref<64x64xbf16>
+exec.variable @d parameter : memref<64x64xf32>
+exec.variable @d.rounded derived : memref<64x64xbf16>
 exec.variable @count state : memref<f32>
 
 exec.kernel @step_a(%p: tensor<128x64xf32>, %g: tensor<128x64xbf16>, %s: tensor<f32>)
@@ -35,6 +39,13 @@ exec.kernel @step_b(%p: tensor<64x192xf32>, %g: tensor<64x192xbf16>, %s: tensor<
   %2 = cs336.mul %0, %1 : tensor<64x192xf32>
   %3 = cs336.sub %p, %2 : tensor<64x192xf32>
   exec.yield %3 : tensor<64x192xf32>
+}
+exec.kernel @step_c(%p: tensor<64x64xf32>, %g: tensor<64x64xbf16>)
+    : (memref<64x64xf32>, memref<64x64xbf16>) -> (memref<64x64xf32>, memref<64x64xbf16>) {
+  %0 = cs336.cast %g : tensor<64x64xbf16> -> tensor<64x64xf32>
+  %1 = cs336.sub %p, %0 : tensor<64x64xf32>
+  %2 = cs336.cast %1 : tensor<64x64xf32> -> tensor<64x64xbf16>
+  exec.yield %1, %2 : tensor<64x64xf32>, tensor<64x64xbf16>
 }
 exec.kernel @next(%c: tensor<f32>) : (memref<f32>) -> (memref<f32>, memref<f32>) {
   %0 = cs336.constant dense<1.0> : tensor<f32>
@@ -169,5 +180,40 @@ exec.entry @waits mode<train> {
   %s = exec.alloc : memref<f32>
   exec.launch @total ins(%h : memref<128x64xbf16>) outs(%s : memref<f32>)
   exec.launch @step_a ins(%a, %g, %s : memref<128x64xf32>, memref<128x64xbf16>, memref<f32>) outs(%a : memref<128x64xf32>)
+}
+
+// The gradient of a factor depends on the other factor, so it is computed before the update of that one.
+// CHECK-LABEL: exec.entry @factors
+// CHECK: exec.launch @matmul_cast_sub_cast_[[FACTOR:[0-9a-f]{4}]] ins(%c, %{{[0-9]+}}, %d.rounded
+// CHECK-NEXT: exec.launch @matmul_cast_sub_cast_[[FACTOR]] ins(%d, %{{[0-9]+}}, %y
+exec.entry @factors mode<train> {
+  %c = exec.get @c : memref<64x64xf32>
+  %c.rounded = exec.get @c.rounded : memref<64x64xbf16>
+  %d = exec.get @d : memref<64x64xf32>
+  %d.rounded = exec.get @d.rounded : memref<64x64xbf16>
+  %xt = exec.input "x" : memref<64x64xbf16>
+  %x = exec.view %xt : memref<64x64xbf16> to memref<64x64xbf16, strided<[1, 64]>>
+  %y = exec.input "y" : memref<64x64xbf16>
+  %gc = exec.alloc : memref<64x64xbf16>
+  exec.gemm ins(%x, %d.rounded : memref<64x64xbf16, strided<[1, 64]>>, memref<64x64xbf16>) outs(%gc : memref<64x64xbf16>)
+  %gd = exec.alloc : memref<64x64xbf16>
+  exec.gemm ins(%x, %y : memref<64x64xbf16, strided<[1, 64]>>, memref<64x64xbf16>) outs(%gd : memref<64x64xbf16>)
+  exec.launch @step_c ins(%d, %gd : memref<64x64xf32>, memref<64x64xbf16>) outs(%d, %d.rounded : memref<64x64xf32>, memref<64x64xbf16>)
+  exec.launch @step_c ins(%c, %gc : memref<64x64xf32>, memref<64x64xbf16>) outs(%c, %c.rounded : memref<64x64xf32>, memref<64x64xbf16>)
+}
+
+// A kernel cannot read what it overwrites at the same time: this gradient depends on the parameter itself.
+// CHECK-LABEL: exec.entry @square
+// CHECK: exec.gemm ins(%{{[0-9]+}}, %d.rounded
+// CHECK-NEXT: exec.launch @step_c ins(%d
+// REMARK-DAG: Remark="step_c stays apart from the GEMM that computes its gradient: the GEMM reads what an update writes"
+exec.entry @square mode<train> {
+  %d = exec.get @d : memref<64x64xf32>
+  %d.rounded = exec.get @d.rounded : memref<64x64xbf16>
+  %xt = exec.input "x" : memref<64x64xbf16>
+  %x = exec.view %xt : memref<64x64xbf16> to memref<64x64xbf16, strided<[1, 64]>>
+  %gd = exec.alloc : memref<64x64xbf16>
+  exec.gemm ins(%x, %d.rounded : memref<64x64xbf16, strided<[1, 64]>>, memref<64x64xbf16>) outs(%gd : memref<64x64xbf16>)
+  exec.launch @step_c ins(%d, %gd : memref<64x64xf32>, memref<64x64xbf16>) outs(%d, %d.rounded : memref<64x64xf32>, memref<64x64xbf16>)
 }
 }

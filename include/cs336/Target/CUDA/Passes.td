@@ -66,7 +66,8 @@ def FuseUpdatesPass : Pass<"exec-fuse-updates", "::mlir::ModuleOp"> {
     - the kernel of the launch is element-wise and reads its operands in memory order, or single elements.
 
     A launch is placed after the last command that reads or writes what the update writes, such as the GEMM that computes
-    the gradient of the layer's input with the old weights. Commands that compute single elements for it, such as
+    the gradient of the layer's input with the old weights. If the GEMM of another gradient reads it, the launch of that
+    one is placed before. Commands that compute single elements for it, such as
     the step's bias corrections, move before the first update.
 
     A group of updates becomes one launch when it has `rounds` tiles of 128 x 256 elements per multiprocessor. It ends
@@ -91,12 +92,13 @@ def FuseUpdatesPass : Pass<"exec-fuse-updates", "::mlir::ModuleOp"> {
     ```
 
     Remarks: `Fused` (`--remarks-filter-passed=exec-fuse-updates`) for each launch; `Apart`
-    (`--remarks-filter-missed=exec-fuse-updates`) for an update that has to wait for commands after the GEMM.
+    (`--remarks-filter-missed=exec-fuse-updates`) for an update that has to wait for commands after the GEMM, or whose
+    GEMM reads what the update writes.
 
     Counts `num-updates`, GEMMs that became part of an update, and `num-launches`, the launches that do both.
   }];
   let options = [Option<"rounds", "rounds", "int64_t", /*default=*/"16",
-                        "Tiles per multiprocessor at which a launch is large enough (default: 16)">,
+                        "Tiles per multiprocessor at which a launch is large enough, at least 1 (default: 16)">,
                  Option<"growthPercent", "growth-percent", "unsigned", /*default=*/"2",
                         "Most growth of the program's memory in percent (default: 2)">,
                  Option<"always", "always", "bool", /*default=*/"false",
