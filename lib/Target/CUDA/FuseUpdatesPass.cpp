@@ -11,7 +11,6 @@
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/Exec/Transforms/LiveSets.h"
 #include "cs336/Statistics/PassCounter.h"
-#include "cs336/Statistics/RemarkOptions.h"
 #include "cs336/Target/CUDA/Passes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -27,8 +26,6 @@ using namespace mlir;
 using namespace cs336;
 using namespace cs336::cuda;
 using namespace cs336::exec;
-
-static constexpr RemarkOptions fuseUpdatesRemarks("exec-fuse-updates");
 
 namespace {
 
@@ -117,12 +114,12 @@ LogicalResult FuseUpdatesPass::fuseUpdates(EntryOp entry, KernelForms &forms, Up
   int64_t bytes = liveSets.getLargest();
   for (auto variable : getOperation().getOps<VariableOp>())
     bytes += getStorageBytes(variable.getReservedType());
-  for (int64_t leastTiles = rounds * multiprocessors;; leastTiles /= 2) {
+  for (int64_t leastTiles = rounds * multiprocessors; leastTiles > 0; leastTiles /= 2) {
     groups = groupUpdates(*updates, forms, leastTiles, mostMembers);
     llvm::erase_if(groups, [&](const UpdateGroup &group) { return !always && !isFaster(group, multiprocessors); });
-    if (leastTiles == 0 ||
-        liveSets.tryMove(getPlaces(groups, hoisted.getArrayRef(), commands.get().size()), bytes * growthPercent / 100))
+    if (liveSets.tryMove(getPlaces(groups, hoisted.getArrayRef(), commands.get().size()), bytes * growthPercent / 100))
       break;
+    groups.clear();
   }
   if (groups.empty())
     return success();

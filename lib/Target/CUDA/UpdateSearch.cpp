@@ -12,15 +12,12 @@
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/Exec/IR/KernelNames.h"
 #include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
-#include "cs336/Statistics/RemarkOptions.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace cs336;
 using namespace cs336::cuda;
 using namespace cs336::exec;
-
-static constexpr RemarkOptions fuseUpdatesRemarks("exec-fuse-updates");
 
 EntryCommands::EntryCommands(EntryOp entry) : commands(llvm::to_vector(entry.getBody().getOps<CommandOpInterface>())) {
   for (auto [position, each] : llvm::enumerate(commands)) {

@@ -10,9 +10,12 @@
 
 #include "KernelForms.h"
 #include "cs336/Dialect/Exec/IR/ExecOps.h"
+#include "cs336/Statistics/RemarkOptions.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace cs336::cuda {
+
+inline constexpr RemarkOptions fuseUpdatesRemarks("exec-fuse-updates");
 
 /// The commands of an entry, and which of them access a storage.
 class EntryCommands {

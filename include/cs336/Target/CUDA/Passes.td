@@ -53,22 +53,23 @@ def FuseUpdatesPass : Pass<"exec-fuse-updates", "::mlir::ModuleOp"> {
   let description = [{
     Merges a GEMM whose result only updates a parameter with the launch that does the update. The gradient is then not
     stored, and the kernel multiplies on the tensor cores while it reads and writes the parameters and the state of the
-    optimizer. Several such updates become one launch. On an H200, GEMMs of 1024 tokens cost almost nothing next to the
-    update, and updates almost nothing next to GEMMs of 8192 tokens.
+    optimizer. Several such updates become one launch. docs/Rationale/UpdatesByGradients.md explains the kernel and has
+    measurements.
 
     Conditions for a GEMM and a launch:
 
     - all architectures of the module's `exec.architectures` have `wgmma` and tensor maps, as sm_90a does;
-    - operands and result are in bf16 or f16, with sizes of at least 256 that are multiples of 64, in rows of tokens
-      that are aligned to 16 bytes; there is no addend, bias or ReLU;
-    - the GEMM alone writes the gradient, and the launch alone reads it. So there is no gradient clipping, no loss scale
-      that depends on gradients, and no exchange with other ranks;
+    - the operands and the result of the GEMM are in bf16 or f16, and the GEMM has no addend, bias or ReLU;
+    - the result has at least 256 rows and 256 columns, and both numbers are multiples of 64;
+    - in memory, an operand has one row per token, and each row starts at a multiple of 16 bytes;
+    - only this GEMM writes the gradient, and only this launch reads it. Programs that clip gradients by their norm, scale
+      the loss in f16 or average gradients over ranks read gradients elsewhere, so nothing is fused in them;
     - the kernel of the launch is element-wise and reads its operands in memory order, or single elements.
 
-    A launch is placed after the last command that reads or writes what the update writes, such as the GEMM that computes
-    the gradient of the layer's input with the old weights. If the GEMM of another gradient reads it, the launch of that
-    one is placed before. Commands that compute single elements for it, such as
-    the step's bias corrections, move before the first update.
+    The new launch follows the last command that reads or writes what the update writes. Such a command is the GEMM that
+    computes the gradient of the layer's input from the old weights. If the GEMM of another gradient reads what the
+    update writes, the launch with that GEMM comes first. Commands that compute single elements for an update, such as the
+    bias corrections of the step, move before the first launch.
 
     A group of updates becomes one launch when it has `rounds` tiles of 128 x 256 elements per multiprocessor. It ends
     earlier if a command overwrites an operand of its GEMMs. The operands of all its GEMMs live until the launch. If
