@@ -51,6 +51,21 @@ private:
 
 } // namespace
 
+/// Moves the storage of a buffer, and the views of it that lead to the buffer, before a command, unless they are.
+static void moveBefore(Value buffer, Operation *command) {
+  SmallVector<Operation *> later;
+  while (Operation *op = buffer.getDefiningOp()) {
+    if (op->isBeforeInBlock(command))
+      break;
+    later.push_back(op);
+    buffer = cast<BufferOpInterface>(op).getViewSource();
+    if (!buffer)
+      break;
+  }
+  for (Operation *op : llvm::reverse(later))
+    op->moveBefore(command);
+}
+
 void FuseUpdatesPass::replace(const UpdateGroup &group, const EntryCommands &commands, KernelForms &forms,
                               UpdateSearch &search) {
   auto kernels = llvm::map_to_vector(group.members, [](const GradientUpdate &update) { return update.kernel; });
@@ -75,7 +90,10 @@ void FuseUpdatesPass::replace(const UpdateGroup &group, const EntryCommands &com
       kernels.size() == 1 ? launch.getLoc() : inPhase(getPhase(launch.getLoc()), UnknownLoc::get(&getContext()));
   OpBuilder builder(&getContext());
   builder.setInsertionPointAfter(commands[group.position]);
-  LaunchOp::create(builder, loc, kernel.getSymName(), inputs, outputs, /*workspace=*/Value(), launch.getStream());
+  auto fused =
+      LaunchOp::create(builder, loc, kernel.getSymName(), inputs, outputs, /*workspace=*/Value(), launch.getStream());
+  for (Value buffer : fused->getOperands())
+    moveBefore(buffer, fused);
   remark::passed(launch.getLoc(), fuseUpdatesRemarks("Fused")) << remark::add(
       "{0} updates with the GEMMs of their gradients in one launch of {1} tiles", kernels.size(), group.tiles);
   numUpdates += kernels.size();

@@ -8,8 +8,8 @@
 // RUN: sed 's/"sm_90a"/"sm_90a", "sm_80"/' %s | cs336-opt --exec-fuse-updates=always=true --mlir-print-debuginfo=false | FileCheck %s --check-prefix=APART
 // RUN: sed 's/exec.architectures = \["sm_90a"\]//' %s | cs336-opt --exec-fuse-updates=always=true --mlir-print-debuginfo=false | FileCheck %s --check-prefix=APART
 
-// COUNTS: exec-fuse-updates num-updates {{ *}}7  Number of GEMMs that became part of the update by their result
-// COUNTS: exec-fuse-updates num-launches {{ *}}6  Number of launches that do both
+// COUNTS: exec-fuse-updates num-updates {{ *}}8  Number of GEMMs that became part of the update by their result
+// COUNTS: exec-fuse-updates num-launches {{ *}}7  Number of launches that do both
 
 // APART-NOT: cs336.matmul
 // APART: exec.gemm
@@ -117,6 +117,29 @@ exec.entry @read_later mode<train> {
   exec.gemm ins(%x, %y : memref<128x40xbf16, strided<[1, 128]>>, memref<40x64xbf16>) outs(%g : memref<128x64xbf16>)
   exec.launch @read ins(%a : memref<128x64xf32>) outs(%out : memref<128x64xf32>)
   exec.launch @step_a ins(%a, %g, %s : memref<128x64xf32>, memref<128x64xbf16>, memref<f32>) outs(%a : memref<128x64xf32>)
+}
+
+// The storage of what a launch writes moves with it, and so do views of it.
+// CHECK-LABEL: exec.entry @storage
+// CHECK: %[[RESULT:.*]] = exec.alloc : memref<64x128xf32>
+// CHECK-NEXT: %[[VIEW:.*]] = exec.view %[[RESULT]]
+// CHECK-NEXT: exec.launch @matmul_cast_mul_sub_[[ONE]] ins(%a, %{{[0-9]+}}, %y, %s : {{.*}}) outs(%[[VIEW]] :
+// CHECK: exec.launch @negate
+exec.entry @storage mode<train> {
+  %a = exec.get @a : memref<128x64xf32>
+  %xt = exec.input "x" : memref<40x128xbf16>
+  %x = exec.view %xt : memref<40x128xbf16> to memref<128x40xbf16, strided<[1, 128]>>
+  %y = exec.input "y" : memref<40x64xbf16>
+  %s = exec.input "s" : memref<f32>
+  %z = exec.output "z" output : memref<40x64xbf16>
+  %out = exec.output "out" output : memref<128x64xf32>
+  %g = exec.alloc : memref<128x64xbf16>
+  exec.gemm ins(%x, %y : memref<128x40xbf16, strided<[1, 128]>>, memref<40x64xbf16>) outs(%g : memref<128x64xbf16>)
+  exec.launch @negate ins(%y : memref<40x64xbf16>) outs(%z : memref<40x64xbf16>)
+  %r = exec.alloc : memref<64x128xf32>
+  %v = exec.view %r : memref<64x128xf32> to memref<128x64xf32>
+  exec.launch @step_a ins(%a, %g, %s : memref<128x64xf32>, memref<128x64xbf16>, memref<f32>) outs(%v : memref<128x64xf32>)
+  exec.launch @read ins(%v : memref<128x64xf32>) outs(%out : memref<128x64xf32>)
 }
 
 // The first group ends before an operand of its GEMM is overwritten.
