@@ -12,6 +12,8 @@
 
 #include "absl/status/status.h"
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -25,7 +27,11 @@ public:
   CollectiveCommand(Communicator &communicator, const CommandContext &context, const format::CollectiveT &collective)
       : communicator_(communicator), description_(DescribeCommand(context.command)),
         transfers_(BindTransfers(context.buffers, collective)), kind_(collective.kind),
-        reduction_(static_cast<Reduction>(collective.reduction)), root_(static_cast<int>(collective.root)) {}
+        reduction_(static_cast<Reduction>(collective.reduction)), root_(static_cast<int>(collective.root)) {
+    for (const Transfer &transfer : transfers_)
+      if (transfer.src_rows > 1)
+        packed_.resize(std::max(packed_.size(), static_cast<size_t>(transfer.src_count * ByteSize(transfer.dtype))));
+  }
 
   absl::Status Execute() override {
     for (const Transfer &transfer : transfers_)
@@ -43,16 +49,29 @@ private:
     case format::CollectiveKind::broadcast:
       return communicator_.Broadcast(each.src, each.dst, each.src_count, each.dtype, root_);
     case format::CollectiveKind::all_to_all:
-      return communicator_.AllToAll(each.src, each.dst, each.src_count / communicator_.size(), each.dtype);
+      return communicator_.AllToAll(each.src_rows > 1 ? Pack(each) : each.src, each.dst,
+                                    each.src_count / communicator_.size(), each.dtype);
     case format::CollectiveKind::all_reduce:
       break;
     }
     return communicator_.AllReduce(each.src, each.dst, each.src_count, each.dtype, reduction_);
   }
 
+  /// Copies parts of several rows one after another.
+  const char *Pack(const Transfer &transfer) {
+    int parts = communicator_.size();
+    int64_t bytes = transfer.row_bytes(parts);
+    char *to = packed_.data();
+    for (int part = 0; part != parts; ++part)
+      for (int64_t row = 0; row != transfer.src_rows; ++row, to += bytes)
+        std::memcpy(to, static_cast<const char *>(transfer.src) + transfer.row_offset(part, row, parts), bytes);
+    return packed_.data();
+  }
+
   Communicator &communicator_;
   std::string description_; // For errors: another rank may fail at any collective.
   std::vector<Transfer> transfers_;
+  std::vector<char> packed_; // A source, if its parts have several rows.
   format::CollectiveKind kind_;
   Reduction reduction_;
   int root_;
@@ -65,7 +84,9 @@ std::vector<Transfer> BindTransfers(absl::Span<const MutableTensorView> buffers,
   std::vector<Transfer> transfers;
   for (size_t i = 0; i != collective.sources.size(); ++i) {
     const MutableTensorView &src = buffers[collective.sources[i]], &dst = buffers[collective.targets[i]];
-    transfers.push_back({src.data(), dst.mutable_data(), src.num_elements(), dst.num_elements(), src.dtype()});
+    // Verified: the shape of such a source is [parts, rows, columns].
+    int64_t rows = src.is_dense() ? 1 : src.shape()[1];
+    transfers.push_back({src.data(), dst.mutable_data(), src.num_elements(), dst.num_elements(), src.dtype(), rows});
   }
   return transfers;
 }

@@ -25,6 +25,13 @@ struct Transfer {
   void *dst;
   int64_t src_count, dst_count;
   DType dtype;
+  /// Rows of a part of `src`. If there are several, parts are columns of a matrix: row 0 of each part is before row 1.
+  int64_t src_rows = 1;
+
+  /// Returns the bytes of a row of a part.
+  int64_t row_bytes(int parts) const { return src_count * ByteSize(dtype) / (parts * src_rows); }
+  /// Returns the bytes of `src` before a row of a part.
+  int64_t row_offset(int part, int64_t row, int parts) const { return (row * parts + part) * row_bytes(parts); }
 };
 
 /// Returns the operands of a collective, in order.

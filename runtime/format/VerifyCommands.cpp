@@ -182,11 +182,20 @@ private:
     for (size_t i = 0; i != collective.sources.size(); ++i) {
       CS336_RETURN_IF_ERROR(CheckBuffers({collective.sources[i], collective.targets[i]}));
       const format::BufferT &src = Buffer(collective.sources[i]), &dst = Buffer(collective.targets[i]);
-      if (src.dtype != dst.dtype || !IsDense(Layout(src)) || !IsDense(Layout(dst)) ||
+      bool has_columns = collective.kind == format::CollectiveKind::all_to_all && HasPartsOfColumns(src);
+      if (src.dtype != dst.dtype || !(has_columns || IsDense(Layout(src))) || !IsDense(Layout(dst)) ||
           !SizesAgree(collective.kind, NumElements(Layout(src)), NumElements(Layout(dst))))
         return Broken(StrCat("a collective from ", Describe(src), " to ", Describe(dst)));
     }
     return absl::OkStatus();
+  }
+
+  /// Returns true if the parts are columns of a dense matrix.
+  bool HasPartsOfColumns(const format::BufferT &buffer) const {
+    if (buffer.shape.size() != 3 || buffer.shape[0] != executable_.world_size)
+      return false;
+    int64_t columns = buffer.shape[2];
+    return buffer.strides == std::vector<int64_t>{columns, buffer.shape[0] * columns, 1};
   }
 
   /// Returns true if a collective of this kind makes `to` elements of `from`.

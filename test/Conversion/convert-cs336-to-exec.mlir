@@ -214,6 +214,25 @@ func.func @bucket(%x: tensor<4x8xf32> {cs336.kind = "input", cs336.name = "x"}, 
 
 // -----
 
+// The parts of an all_to_all may be columns of a matrix. Other strided operands become dense copies.
+// CHECK-LABEL: exec.entry @columns
+func.func @columns(%x: tensor<4x6xf32> {cs336.kind = "input", cs336.name = "x"})
+    -> (tensor<2x4x3xf32> {cs336.kind = "output", cs336.name = "a"}, tensor<2x3x4xf32> {cs336.kind = "output", cs336.name = "b"})
+    attributes {cs336.mode = #cs336.mode<forward>} {
+  // CHECK: %[[PARTS:.*]] = exec.view %x : memref<4x6xf32> to memref<2x4x3xf32, strided<[3, 6, 1]>>
+  // CHECK-NEXT: exec.collective all_to_all ins(%[[PARTS]] : memref<2x4x3xf32, strided<[3, 6, 1]>>) outs(%a : memref<2x4x3xf32>) group = 2
+  %split = cs336.reshape %x : tensor<4x6xf32> -> tensor<4x2x3xf32>
+  %parts = cs336.transpose %split perm = [1, 0, 2] : tensor<4x2x3xf32> -> tensor<2x4x3xf32>
+  %a = cs336.collective all_to_all(%parts) group = 2 : (tensor<2x4x3xf32>) -> tensor<2x4x3xf32>
+  // CHECK: exec.copy ins(%{{.*}} : memref<2x3x4xf32, strided<[3, 1, 6]>>) outs(%[[COPY:.*]] : memref<2x3x4xf32>)
+  // CHECK-NEXT: exec.collective all_to_all ins(%[[COPY]] : memref<2x3x4xf32>) outs(%b : memref<2x3x4xf32>) group = 2
+  %columns = cs336.transpose %split perm = [1, 2, 0] : tensor<4x2x3xf32> -> tensor<2x3x4xf32>
+  %b = cs336.collective all_to_all(%columns) group = 2 : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  return %a, %b : tensor<2x4x3xf32>, tensor<2x3x4xf32>
+}
+
+// -----
+
 // An all-reduce and a broadcast write over operands that nothing reads later. Other kinds do not, and neither does an
 // operand that is read again or has two positions.
 // CHECK-LABEL: exec.entry @in_place

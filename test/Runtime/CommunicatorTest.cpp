@@ -18,6 +18,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <sys/mman.h>
 #include <thread>
@@ -424,6 +425,11 @@ TEST(InProcessTest, SessionsExchangeGradients) {
   entry.Collective(CollectiveKind::broadcast, x, first, format::Reduction::sum, 1);
   uint32_t exchanged = entry.Output("exchanged", MakeType(DType::kF32, {kRanks, 2}));
   entry.Collective(CollectiveKind::all_to_all, all, exchanged);
+  // Column r of the matrix of all values, which is exchanged with rank r.
+  uint32_t square = entry.Output("square", MakeType(DType::kF32, {2, kRanks, kRanks}));
+  uint32_t wide = entry.Input("wide", MakeType(DType::kF32, {kRanks, 2 * kRanks}));
+  entry.Collective(CollectiveKind::all_to_all, entry.View(wide, {kRanks, kRanks, 2}, {2, 2 * kRanks, 1}),
+                   entry.View(square, {kRanks, kRanks, 2}, {2 * kRanks, 2, 1}));
   auto executable = *program.Build();
   auto group = CreateInProcessGroup(kRanks, absl::Seconds(30));
   std::vector<std::thread> threads;
@@ -435,7 +441,12 @@ TEST(InProcessTest, SessionsExchangeGradients) {
       auto session = *Session::Create(executable, options);
       float own = static_cast<float>(rank);
       Tensor value = testing::MakeTensor<float>(DType::kF32, {2}, {own, 10 * own});
-      ASSERT_TRUE(session->Run("train", {{"x", value}}).ok());
+      // Element i is 100·rank + i.
+      std::vector<float> numbers(2 * kRanks * kRanks);
+      std::iota(numbers.begin(), numbers.end(), 100 * own);
+      Tensor wide_value = *Tensor::Create({DType::kF32, {kRanks, 2 * kRanks}});
+      std::copy(numbers.begin(), numbers.end(), wide_value.mutable_values<float>().begin());
+      ASSERT_TRUE(session->Run("train", {{"x", value}, {"wide", wide_value}}).ok());
       auto output = [&](const char *name) {
         absl::Span<const float> values = session->Output("train", name)->values<float>();
         return std::vector<float>(values.begin(), values.end());
@@ -445,6 +456,12 @@ TEST(InProcessTest, SessionsExchangeGradients) {
       EXPECT_THAT(output("part"), ::testing::ElementsAre(own, 10 * own));
       EXPECT_THAT(output("first"), ::testing::ElementsAre(1, 10));
       EXPECT_THAT(output("exchanged"), ::testing::ElementsAre(own, 10 * own, own, 10 * own, own, 10 * own));
+      std::vector<float> columns;
+      for (int from = 0; from != kRanks; ++from)
+        for (int row = 0; row != kRanks; ++row)
+          for (int column = 0; column != 2; ++column)
+            columns.push_back(static_cast<float>(100 * from + row * 2 * kRanks + 2 * rank + column));
+      EXPECT_EQ(output("square"), columns);
       // Leaving early would end the other ranks' last collective.
       static std::atomic<int> done{0};
       for (++done; done != kRanks;)

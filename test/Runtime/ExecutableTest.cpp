@@ -381,6 +381,16 @@ const BrokenRule kBrokenRules[] = {
      "its root is rank 1, but the program is for 1"},
     {"CollectiveInPlace", [](auto &e) { Body(e, 5).AsCollective()->kind = format::CollectiveKind::all_to_all; },
      "over bytes of 'y'"},
+    {"CollectiveColumns",
+     [](auto &e) {
+       // Parts whose rows are apart, and not columns of a dense matrix.
+       e.world_size = 2;
+       EntryBuilder entry(e, *e.entries[1]);
+       uint32_t x = entry.Input("columns", MakeType(DType::kF32, {64}));
+       entry.Collective(format::CollectiveKind::all_to_all, entry.View(x, {2, 3, 2}, {2, 8, 1}),
+                        entry.Output("parts", MakeType(DType::kF32, {2, 3, 2})));
+     },
+     "a collective from"},
     {"CollectiveParts",
      [](auto &e) {
        e.world_size = 5;

@@ -32,6 +32,28 @@ TEST_F(NcclGroupTest, CollectivesRunOnAnotherStream) {
   EXPECT_EQ(nccl.aborted, 0);
 }
 
+/// The fake NCCL copies the first part to all.
+TEST_F(NcclGroupTest, PartsOfColumnsAreCopiedFirst) {
+  ProgramBuilder program = TwoRankProgram();
+  EntryBuilder entry(program.executable(), *program.executable().entries[0]);
+  entry.entry().commands.clear();
+  entry.entry().events = 0;
+  uint32_t x = entry.Input("values", MakeType(DType::kF32, {3, 4}));
+  entry.Collective(format::CollectiveKind::all_to_all, entry.View(x, {2, 3, 2}, {2, 4, 1}),
+                   entry.Output("parts", MakeType(DType::kF32, {2, 3, 2})));
+  entry.entry().commands.back()->stream = 1;
+  for (bool use_graphs : {true, false}) {
+    nccl.calls.clear();
+    auto session = CreateRank(program, use_graphs);
+    ASSERT_TRUE(session.ok()) << session.status();
+    Tensor values = MakeTensor<float>(DType::kF32, {3, 4}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+    ASSERT_TRUE((*session)->Run("forward", {{"x", values}, {"values", values}}).ok());
+    EXPECT_THAT((*session)->Output("forward", "parts")->values<float>(),
+                ElementsAre(0, 1, 4, 5, 8, 9, 0, 1, 4, 5, 8, 9));
+    EXPECT_THAT(nccl.calls, ElementsAre("ncclAlltoAll 6 7"));
+  }
+}
+
 /// The collectives, and the waits that look for their progress, only start later.
 TEST_F(NcclGroupTest, GatedRunsExchangeData) {
   for (bool use_graphs : {true, false}) {

@@ -184,6 +184,39 @@ TEST_F(PeerGroupTest, GathersInPlaceCopyToOtherRanksOnly) {
   EXPECT_THAT(absl::MakeConstSpan(sharing->peer[2]).subspan(kPart), ::testing::Each(0)) << "the peer's own part";
 }
 
+TEST_F(PeerGroupTest, ExchangesPartsAndColumns) {
+  constexpr int64_t kRows = 3, kColumns = 4, kElements = 2 * kRows * kColumns;
+  for (bool exchanges_columns : {false, true}) {
+    ProgramBuilder program = TwoRankProgram();
+    EntryBuilder entry(program.executable(), *program.executable().entries[0]);
+    entry.entry().commands.clear();
+    entry.entry().events = 0;
+    uint32_t source = entry.Input("values", MakeType(DType::kF32, {kRows, 2 * kColumns}));
+    uint32_t parts = entry.View(source, {2, kRows, kColumns}, {kColumns, 2 * kColumns, 1});
+    uint32_t target = entry.Output("parts", MakeType(DType::kF32, {2, kRows, kColumns}));
+    entry.Collective(format::CollectiveKind::all_to_all, exchanges_columns ? parts : source, target);
+    entry.entry().commands.back()->stream = 1;
+    sharing->own.clear();
+    sharing->peer.clear();
+    auto session = CreateRank(program);
+    ASSERT_TRUE(session.ok()) << session.status();
+    Tensor x = *Tensor::Create({DType::kF32, {3, 4}}), values = *Tensor::Create({DType::kF32, {kRows, 2 * kColumns}});
+    std::iota(values.mutable_values<float>().begin(), values.mutable_values<float>().end(), 0.0f);
+    ASSERT_TRUE((*session)->Run("forward", {{"x", x}, {"values", values}}).ok());
+    absl::Span<const float> own = (*session)->Output("forward", "parts")->values<float>();
+    // This rank is rank 0: it keeps part 0, and part 1 becomes the first part of the peer.
+    const std::vector<float> &sent = sharing->peer[2];
+    for (int64_t i = 0; i != kElements / 2; ++i) {
+      int64_t first = exchanges_columns ? i / kColumns * 2 * kColumns + i % kColumns : i;
+      int64_t second = exchanges_columns ? first + kColumns : i + kElements / 2;
+      EXPECT_EQ(own[i], static_cast<float>(first)) << i;
+      EXPECT_EQ(sent[i], static_cast<float>(second)) << i;
+      EXPECT_EQ(sent[kElements / 2 + i], 0) << i;
+    }
+  }
+  EXPECT_THAT(nccl.calls, IsEmpty());
+}
+
 TEST_F(PeerGroupTest, CopiesOfAChainOfGathersDoNotWaitForItsBarriers) {
   const auto type = MakeType(DType::kF32, {64}), gathered = MakeType(DType::kF32, {128});
   for (bool same_target : {false, true}) {

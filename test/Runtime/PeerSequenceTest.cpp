@@ -52,6 +52,13 @@ TEST_F(PeerSequenceTest, AConflictWithAnyGatherOfTheChainEndsIt) {
   EXPECT_EQ(Add(CollectiveKind::all_gather, {{32, 4}}), PeerStart::kPreviousEnd) << "writes sources";
 }
 
+TEST_F(PeerSequenceTest, AnExchangeOfPartsContinuesAChain) {
+  EXPECT_EQ(Add(CollectiveKind::all_to_all, {{0, 64}}), PeerStart::kBarrier);
+  EXPECT_EQ(Add(CollectiveKind::all_gather, {{8, 80}}), PeerStart::kPreviousCopies);
+  EXPECT_EQ(Add(CollectiveKind::all_to_all, {{16, 96}}), PeerStart::kPreviousCopies);
+  EXPECT_EQ(Add(CollectiveKind::all_to_all, {{96, 112}}), PeerStart::kPreviousEnd) << "reads a target";
+}
+
 TEST_F(PeerSequenceTest, AReductionEndsAChain) {
   EXPECT_EQ(Add(CollectiveKind::all_gather, {{0, 64}}), PeerStart::kBarrier);
   EXPECT_EQ(Add(CollectiveKind::all_reduce, {{8, 80}}), PeerStart::kPreviousEnd);

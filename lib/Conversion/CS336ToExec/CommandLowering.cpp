@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace cs336;
 
-/// Returns `buffer`, or a dense copy of it: collectives and checks require dense buffers.
+/// Returns `buffer`, or a dense copy of it, for collectives and checks.
 static Value makeDense(OpBuilder &builder, Location loc, Value buffer) {
   bool isDense = exec::dropOffset(cast<MemRefType>(buffer.getType())).getLayout().isIdentity();
   return isDense ? buffer : exec::createDenseCopy(builder, loc, buffer);
@@ -27,8 +27,11 @@ struct CollectiveModel : CommandLoweringInterface::ExternalModel<CollectiveModel
   LogicalResult lowerToCommands(Operation *op, OpBuilder &builder, ValueRange operands, ValueRange results) const {
     auto collective = cast<cs336::CollectiveOp>(op);
     SmallVector<Value> sources;
+    bool mayBeColumns = collective.getKind() == CollectiveKind::AllToAll;
     for (Value operand : operands)
-      sources.push_back(makeDense(builder, op->getLoc(), operand));
+      sources.push_back(mayBeColumns && exec::hasPartsOfColumns(cast<MemRefType>(operand.getType()))
+                            ? operand
+                            : makeDense(builder, op->getLoc(), operand));
     exec::CollectiveOp::create(builder, op->getLoc(), collective.getKindAttr(), collective.getReductionAttr(), sources,
                                results, collective.getGroupAttr(), collective.getRootAttr());
     return success();

@@ -228,7 +228,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> CudaDevice::PrepareCollective(c
   if (group_) {
     CS336_RETURN_IF_ERROR(Annotate(
         group_->Connect(), absl::StrCat("with --exchange ", ToString(exchange_), ", this collective needs NCCL")));
-    return PrepareNcclCollective(*context_, *group_, context.buffers, collective);
+    return PrepareNcclCollective(*context_, *group_, *memory_, context.buffers, collective);
   }
   return runtime::PrepareCollective(*single_rank_, context, collective);
 }

@@ -9,6 +9,8 @@
 
 #include "cs336/runtime/Communicator.h"
 #include "device/CollectiveCommand.h"
+#include "device/cuda/CudaMemory.h"
+#include "device/cuda/PeerCopies.h"
 #include "status/StatusMacros.h"
 
 #include "absl/strings/str_cat.h"
@@ -65,9 +67,29 @@ public:
       : context_(context), group_(group), transfers_(std::move(transfers)), kind_(collective.kind),
         reduction_(ToNccl(static_cast<Reduction>(collective.reduction))), root_(static_cast<int>(collective.root)) {}
 
+  /// Allocates memory for sources whose parts have several rows, which NCCL does not read.
+  absl::Status Prepare(DeviceMemory &memory) {
+    for (Transfer &each : transfers_) {
+      if (each.src_rows == 1)
+        continue;
+      int parts = group_.size();
+      CS336_ASSIGN_OR_RETURN(MemoryBlock block,
+                             memory.Allocate(each.src_count * ByteSize(each.dtype), /*alignment=*/256));
+      CUdeviceptr to = ToDevicePointer(block.data()), from = ToDevicePointer(each.src);
+      int64_t bytes = each.row_bytes(parts);
+      for (int part = 0; part != parts; ++part)
+        for (int64_t row = 0; row != each.src_rows; ++row, to += bytes)
+          packing_.Add({to, from + each.row_offset(part, row, parts), bytes});
+      each.src = block.data();
+      packed_.push_back(std::move(block));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Execute() override {
     CurrentContext current(context_);
     CS336_RETURN_IF_ERROR(current.status());
+    CS336_RETURN_IF_ERROR(packing_.Enqueue(context_, context_.stream()));
     CS336_RETURN_IF_ERROR(group_.Enqueue(format::EnumNameCollectiveKind(kind_), [this](nccl::Comm comm) {
       for (const Transfer &each : transfers_)
         if (int result = Call(each, comm); result != nccl::kSuccess && result != nccl::kInProgress)
@@ -100,6 +122,8 @@ private:
   const CudaContext &context_;
   NcclGroup &group_;
   std::vector<Transfer> transfers_;
+  PeerCopies packing_;
+  std::vector<MemoryBlock> packed_;
   format::CollectiveKind kind_;
   nccl::RedOp reduction_;
   int root_;
@@ -108,6 +132,7 @@ private:
 } // namespace
 
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareNcclCollective(const CudaContext &context, NcclGroup &group,
+                                                                       DeviceMemory &memory,
                                                                        absl::Span<const MutableTensorView> buffers,
                                                                        const format::CollectiveT &collective) {
   std::vector<Transfer> transfers = BindTransfers(buffers, collective);
@@ -117,7 +142,9 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareNcclCollective(const Cud
       return absl::UnimplementedError(
           absl::StrCat("a mean of ", Name(each.dtype), " over ranks on GPUs: compute the sum, and divide it"));
   }
-  return std::make_unique<NcclCollective>(context, group, std::move(transfers), collective);
+  auto command = std::make_unique<NcclCollective>(context, group, std::move(transfers), collective);
+  CS336_RETURN_IF_ERROR(command->Prepare(memory));
+  return command;
 }
 
 } // namespace cs336::runtime

@@ -23,8 +23,10 @@ namespace cs336::runtime {
 /// in the context's current stream. A graph may capture it. NCCL sums bf16 and f16 in f32. Two ranks get the bits
 /// that ranks on CPUs get; more ranks may be added in another order.
 ///
-/// NcclGroup::Connect() must have succeeded. Returns UNIMPLEMENTED for reductions that NCCL does not have.
+/// Sources of all_to_all whose parts are columns are copied to further memory first. NcclGroup::Connect() must have
+/// succeeded. Returns UNIMPLEMENTED for reductions that NCCL does not have.
 absl::StatusOr<std::unique_ptr<PreparedCommand>> PrepareNcclCollective(const CudaContext &context, NcclGroup &group,
+                                                                       DeviceMemory &memory,
                                                                        absl::Span<const MutableTensorView> buffers,
                                                                        const format::CollectiveT &collective);
 

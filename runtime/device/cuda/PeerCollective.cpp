@@ -56,7 +56,7 @@ bool IsGatheredFasterByNccl(const CommandContext &context, format::CollectiveKin
 
 /// Returns true if the collective can be computed by this file. It depends on nothing that differs between ranks.
 bool IsSupported(const std::vector<Transfer> &transfers, format::CollectiveKind kind, int64_t most_reduced_bytes) {
-  bool gathers = kind == format::CollectiveKind::all_gather;
+  bool gathers = OnlyCopies(kind);
   if (!gathers && kind != format::CollectiveKind::reduce_scatter && kind != format::CollectiveKind::all_reduce)
     return false;
   if (!gathers && SourceBytes(transfers) > most_reduced_bytes)
@@ -117,8 +117,8 @@ absl::StatusOr<std::unique_ptr<PeerWork>> PrepareWork(PeerGroup &peers, const st
                                                       const CommandContext &context,
                                                       const format::CollectiveT &collective, PeerStart start,
                                                       int64_t bytes) {
-  if (collective.kind == format::CollectiveKind::all_gather)
-    return GatherFromPeers(peers, transfers, start == PeerStart::kPreviousCopies);
+  if (OnlyCopies(collective.kind))
+    return CopyToPeers(peers, transfers, collective.kind, start == PeerStart::kPreviousCopies);
   PeerReduction reduction = {static_cast<Reduction>(collective.reduction),
                              collective.kind == format::CollectiveKind::all_reduce};
   return bytes <= MostDirectBytes(context, peers.size()) ? ReduceFromPeers(peers, transfers, reduction)

@@ -21,9 +21,13 @@ public:
   PeerGather(const PeerGroup &peers, StreamFork &streams, bool continues)
       : peers_(peers), streams_(streams), continues_(continues) {}
 
-  absl::Status Add(const SharedTransfer &transfer, int target) {
-    CUdeviceptr from = ToDevicePointer(transfer.own.src);
-    CUdeviceptr to = transfer.targets[target] + peers_.rank() * transfer.src_bytes();
+  absl::Status Add(const SharedTransfer &transfer, format::CollectiveKind kind, int target) {
+    bool exchanges = kind == format::CollectiveKind::all_to_all;
+    const Transfer &own = transfer.own;
+    int parts = exchanges ? peers_.size() : 1;
+    int64_t bytes = own.row_bytes(parts);
+    CUdeviceptr from = ToDevicePointer(own.src) + (exchanges ? own.row_offset(target, 0, parts) : 0);
+    CUdeviceptr to = transfer.targets[target] + peers_.rank() * own.src_rows * bytes;
     bool is_own = target == peers_.rank();
     if (is_own && to == from)
       return absl::OkStatus();
@@ -31,7 +35,8 @@ public:
     // 256, and a host has fewer GPUs, so the sum differs for each allocation of each rank.
     CS336_ASSIGN_OR_RETURN(CUdeviceptr dst_allocation, FindAllocation(transfer.own.dst));
     CS336_ASSIGN_OR_RETURN(CUdeviceptr src_allocation, FindAllocation(transfer.own.src));
-    (is_own ? local_ : remote_).Add({to, from, transfer.src_bytes(), dst_allocation + target, src_allocation});
+    for (int64_t row = 0; row != own.src_rows; ++row, from += parts * bytes, to += bytes)
+      (is_own ? local_ : remote_).Add({to, from, bytes, dst_allocation + target, src_allocation});
     return absl::OkStatus();
   }
 
@@ -61,8 +66,8 @@ private:
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<PeerWork>>
-GatherFromPeers(PeerGroup &peers, const std::vector<SharedTransfer> &transfers, bool continues) {
+absl::StatusOr<std::unique_ptr<PeerWork>> CopyToPeers(PeerGroup &peers, const std::vector<SharedTransfer> &transfers,
+                                                      format::CollectiveKind kind, bool continues) {
   CurrentContext current(peers.context());
   CS336_RETURN_IF_ERROR(current.status());
   CS336_ASSIGN_OR_RETURN(StreamFork * streams, peers.ForkCopies());
@@ -70,7 +75,7 @@ GatherFromPeers(PeerGroup &peers, const std::vector<SharedTransfer> &transfers, 
   // Each rank begins with another one, so that no GPU receives from all at once.
   for (int step = 1; step <= peers.size(); ++step)
     for (const SharedTransfer &each : transfers)
-      CS336_RETURN_IF_ERROR(gather->Add(each, (peers.rank() + step) % peers.size()));
+      CS336_RETURN_IF_ERROR(gather->Add(each, kind, (peers.rank() + step) % peers.size()));
   return gather;
 }
 

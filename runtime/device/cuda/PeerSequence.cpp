@@ -37,7 +37,7 @@ bool Conflict(const Transfer &first, const Transfer &second) {
 
 PeerStart PeerSequence::Add(const format::CommandT *previous, const format::CommandT &command,
                             format::CollectiveKind kind, const std::vector<Transfer> &transfers) {
-  bool follows = previous && previous == latest_, gathers = kind == format::CollectiveKind::all_gather;
+  bool follows = previous && previous == latest_, gathers = OnlyCopies(kind);
   bool continues = follows && gathers && !chain_.empty() && absl::c_none_of(transfers, [&](const Transfer &each) {
                      return absl::c_any_of(chain_, [&](const Transfer &earlier) { return Conflict(earlier, each); });
                    });

@@ -84,10 +84,10 @@ private:
   unsigned blocks_ = 1;
 };
 
-/// Copies this rank's part of each operand to all ranks. If `continues`, the copies do not wait for the last barrier of
-/// the previous collective, which is a gather too.
-absl::StatusOr<std::unique_ptr<PeerWork>> GatherFromPeers(PeerGroup &peers,
-                                                          const std::vector<SharedTransfer> &transfers, bool continues);
+/// Copies each operand to all ranks (all_gather), or each part of it to the rank of that number (all_to_all). If
+/// `continues`, the copies do not wait for the last barrier of the previous collective, which only copies too.
+absl::StatusOr<std::unique_ptr<PeerWork>> CopyToPeers(PeerGroup &peers, const std::vector<SharedTransfer> &transfers,
+                                                      format::CollectiveKind kind, bool continues);
 /// Reduces by a kernel that reads from all ranks, and writes to them for all_reduce. It has the least latency, but
 /// a multiprocessor reads about 10 GB/s over NVLink, so that many are busy.
 absl::StatusOr<std::unique_ptr<PeerWork>>

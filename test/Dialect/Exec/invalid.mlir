@@ -561,6 +561,28 @@ exec.entry @forward mode<forward> {
 
 // -----
 
+// The parts of an all_to_all may be columns of a dense matrix. These rows are further apart.
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<3x4x3xf32>
+  %y = exec.output "y" output : memref<2x3x2xf32>
+  %v = exec.view %x : memref<3x4x3xf32> to memref<2x3x2xf32, strided<[2, 5, 1]>>
+  // expected-error@below {{needs dense buffers, has 'memref<2x3x2xf32, strided<[2, 5, 1]>>'}}
+  exec.collective all_to_all ins(%v : memref<2x3x2xf32, strided<[2, 5, 1]>>) outs(%y : memref<2x3x2xf32>) group = 2
+}
+
+// -----
+
+// Other collectives have no parts of columns.
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<3x4xf32>
+  %y = exec.output "y" output : memref<2x3x2xf32>
+  %v = exec.view %x : memref<3x4xf32> to memref<2x3x2xf32, strided<[2, 4, 1]>>
+  // expected-error@below {{needs dense buffers, has 'memref<2x3x2xf32, strided<[2, 4, 1]>>'}}
+  exec.collective broadcast ins(%v : memref<2x3x2xf32, strided<[2, 4, 1]>>) outs(%y : memref<2x3x2xf32>) group = 2 root = 1
+}
+
+// -----
+
 exec.entry @f mode<forward> {
   %x = exec.input "x" : memref<4xf32>
   %y = exec.output "y" output : memref<4xf32>

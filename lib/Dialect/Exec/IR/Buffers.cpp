@@ -57,6 +57,15 @@ MemRefType exec::dropOffset(MemRefType type) {
   return layout.getType();
 }
 
+bool exec::hasPartsOfColumns(MemRefType type) {
+  if (type.getRank() != 3)
+    return false;
+  SmallVector<int64_t> strides;
+  int64_t offset, parts = type.getDimSize(0), columns = type.getDimSize(2);
+  return succeeded(type.getStridesAndOffset(strides, offset)) &&
+         strides == SmallVector<int64_t>{columns, parts * columns, 1};
+}
+
 MemRefType exec::getDenseType(ShapedType type) { return MemRefType::get(type.getShape(), type.getElementType()); }
 
 Value exec::createView(OpBuilder &builder, Location loc, Value buffer, MemRefType type) {

@@ -46,6 +46,10 @@ bool hasUsableSize(mlir::MemRefType type);
 /// Returns `type` with offset 0, as a kernel accesses the buffer.
 mlir::MemRefType dropOffset(mlir::MemRefType type);
 
+/// Returns whether the parts along axis 0 of a buffer [parts, rows, columns] are columns of a dense matrix, which has
+/// parts·columns columns.
+bool hasPartsOfColumns(mlir::MemRefType type);
+
 /// Returns the type of dense row-major storage for the elements of `type`.
 mlir::MemRefType getDenseType(mlir::ShapedType type);
 

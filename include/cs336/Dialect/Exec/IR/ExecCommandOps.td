@@ -119,15 +119,17 @@ def Exec_CollectiveOp : Exec_CommandOp<"collective", [AttrSizedOperandSegments]>
   let description = [{
     See `cs336.collective` for the kinds, the reductions and the shapes. Each source has a target of the same element
     type. A target may be its own source if both have the same shape, except for `all_to_all`. A target must not be
-    another operand's source or target.
+    another operand's source or target. The parts of a source of `all_to_all` [parts, rows, columns] may be columns of a
+    dense matrix [rows, parts·columns].
 
-    Errors: buffers that are not dense, a target that the command must not overwrite, and everything that
+    Errors: other buffers that are not dense, a target that the command must not overwrite, and everything that
     `cs336.collective` excludes.
 
     ```mlir
     exec.collective all_reduce mean ins(%a : memref<64xf32>) outs(%a : memref<64xf32>) group = 4
     exec.collective all_gather ins(%s, %t : memref<16x8xf32>, memref<2xbf16>) outs(%x, %y : memref<64x8xf32>, memref<8xbf16>) group = 4
     exec.collective broadcast ins(%a : memref<64xf32>) outs(%b : memref<64xf32>) group = 4 root = 2
+    exec.collective all_to_all ins(%c : memref<2x64x8xf32, strided<[8, 16, 1]>>) outs(%d : memref<2x64x8xf32>) group = 2
     ```
   }];
   let arguments = !con((ins CS336_CollectiveKindAttr:$kind, OptionalAttr<CS336_CollectiveReductionAttr>:$reduction,
