@@ -10,6 +10,7 @@
 #include "FusionRoles.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/CS336/IR/TensorBytes.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace cs336;
@@ -21,6 +22,13 @@ static bool readsElements(Operation *op) {
          llvm::is_contained({FusionKind::Pointwise, FusionKind::RowReduction}, fusible.getFusionKind());
 }
 
+/// Returns whether `op` multiplies a value by one number, and nothing else reads the result.
+static bool isScaling(Operation *op) {
+  auto mul = dyn_cast<MulOp>(op);
+  auto factor = mul ? mul.getRhs().getDefiningOp<ConstantOp>() : ConstantOp();
+  return factor && factor.getValue().isSplat() && mul->hasOneUse();
+}
+
 unsigned cs336::absorbConversions(Block &block) {
   FusionRoles roles(block);
   unsigned numAbsorbed = 0;
@@ -30,11 +38,15 @@ unsigned cs336::absorbConversions(Block &block) {
       if (!llvm::all_of(argument.getUsers(), readsElements))
         continue;
       while (Operation *conversion = operand.get().getDefiningOp()) {
-        if (!roles.isConversion(conversion) ||
-            getTensorBytes(conversion->getOperand(0)) >= getTensorBytes(conversion->getResult(0)))
+        bool widens = roles.isConversion(conversion) &&
+                      getTensorBytes(conversion->getOperand(0)) < getTensorBytes(conversion->getResult(0));
+        if (!widens && !isScaling(conversion))
           break;
         OpBuilder builder = OpBuilder::atBlockBegin(argument.getOwner());
-        Operation *copy = builder.clone(*conversion);
+        IRMapping mapping;
+        for (Value factor : conversion->getOperands().drop_front())
+          builder.clone(*factor.getDefiningOp(), mapping);
+        Operation *copy = builder.clone(*conversion, mapping);
         argument.replaceAllUsesWith(copy->getResult(0));
         argument.setType(conversion->getOperand(0).getType());
         copy->setOperand(0, argument);

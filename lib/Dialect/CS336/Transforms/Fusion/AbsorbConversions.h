@@ -12,8 +12,8 @@
 
 namespace cs336 {
 
-/// Moves casts of operands into the groups of `block` that read them, if the cast's operand is narrower than its
-/// result. Returns the number of casts that went into a group.
+/// Moves operations on operands into the groups of `block` that read them: casts to a wider type, and multiplications
+/// by one number whose result nothing else reads. Returns the number of operations that went into a group.
 unsigned absorbConversions(mlir::Block &block);
 
 } // namespace cs336

@@ -23,7 +23,7 @@ namespace {
 class MoveLayoutsPass : public cs336::impl::MoveLayoutsPassBase<MoveLayoutsPass>, public CountingPass {
   void runOnOperation() override;
 
-  PassCounter numAbsorbed{this, "num-absorbed", "Number of conversions moved into groups"};
+  PassCounter numAbsorbed{this, "num-absorbed", "Number of conversions and multiplications moved into groups"};
   PassCounter numMoved{this, "num-moved", "Number of layout operations moved to the border of a kernel"};
 };
 } // namespace

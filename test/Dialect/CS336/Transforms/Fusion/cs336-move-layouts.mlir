@@ -5,7 +5,7 @@
 // RUN: cs336-opt %s --split-input-file --cs336-move-layouts --pass-statistics -o /dev/null 2>&1 | FileCheck %s --check-prefix=COUNTS
 
 // Two layout operations in a row move before a conversion, one after the other.
-// COUNTS: cs336-move-layouts  num-absorbed {{ *}}0  Number of conversions moved into groups
+// COUNTS: cs336-move-layouts  num-absorbed {{ *}}0  Number of conversions and multiplications moved into groups
 // COUNTS-NEXT: cs336-move-layouts  num-moved {{ *}}2  Number of layout operations moved to the border of a kernel
 // CHECK-LABEL: func.func @stack(
 // CHECK-SAME: %[[X:.*]]: tensor<4x16xbf16>)
@@ -168,6 +168,38 @@ func.func @group(%x: tensor<4x8xbf16>) -> tensor<4x8xf32> {
     cs336.yield %e : tensor<4x8xf32>
   } : (tensor<4x8xf32>) -> tensor<4x8xf32>
   return %y : tensor<4x8xf32>
+}
+
+// -----
+
+// A multiplication by one number follows, unless something else reads the product. So does the conversion before it.
+// COUNTS: cs336-move-layouts  num-absorbed {{ *}}2  Number
+// CHECK-LABEL: func.func @scaled(
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xbf16>, %[[Z:.*]]: tensor<4x8xf32>)
+func.func @scaled(%x: tensor<4x8xbf16>, %z: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
+  // CHECK: %[[READ:.*]] = cs336.mul %[[Z]]
+  // CHECK: cs336.fused(%[[X]]) {
+  // CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<4x8xbf16>):
+  // CHECK-NEXT: %[[C:.*]] = cs336.cast %[[A]]
+  // CHECK-NEXT: %[[HALF:.*]] = cs336.constant dense<5.000000e-01> : tensor<4x8xf32>
+  // CHECK-NEXT: %[[M:.*]] = cs336.mul %[[C]], %[[HALF]]
+  // CHECK-NEXT: cs336.exp %[[M]]
+  // CHECK: cs336.fused(%[[READ]]) {
+  %half = cs336.constant dense<5.000000e-01> : tensor<4x8xf32>
+  %c = cs336.cast %x : tensor<4x8xbf16> -> tensor<4x8xf32>
+  %m = cs336.mul %c, %half : tensor<4x8xf32>
+  %read = cs336.mul %z, %half : tensor<4x8xf32>
+  %y = cs336.fused(%m) {
+  ^bb0(%a: tensor<4x8xf32>):
+    %e = cs336.exp %a : tensor<4x8xf32>
+    cs336.yield %e : tensor<4x8xf32>
+  } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %v = cs336.fused(%read) {
+  ^bb0(%a: tensor<4x8xf32>):
+    %e = cs336.exp %a : tensor<4x8xf32>
+    cs336.yield %e : tensor<4x8xf32>
+  } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %y, %v, %read : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
 }
 
 // -----

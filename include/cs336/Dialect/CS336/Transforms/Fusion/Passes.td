@@ -126,7 +126,8 @@ def MoveLayoutsPass : Pass<"cs336-move-layouts", "::mlir::func::FuncOp"> {
     - A transpose moves before a slice that takes every second element, or every n-th: the even or the odd elements of
       pairs. A kernel that reads several of these slices then reads slices of one tensor.
     - Equal layout operations and conversions of one value, which result from moves past several readers, become one.
-    - A conversion of an operand of an existing group moves into the group if the group then reads fewer bytes.
+    - A conversion of an operand of an existing group moves into the group if the group then reads fewer bytes. A
+      multiplication of an operand by one number moves into the group if nothing else reads its result.
 
     Run it after `cs336-decompose`, `cs336-differentiate`, `cs336-optimizer` and `cs336-fuse-epilogues`, and directly
     before `cs336-fuse-elementwise`, which groups the remaining chains. It changes functions with one block only. The
@@ -150,7 +151,8 @@ def MoveLayoutsPass : Pass<"cs336-move-layouts", "::mlir::func::FuncOp"> {
     %y = cs336.exp %c : tensor<2x4x8xf32>
     ```
 
-    Counts `num-moved`, layout operations moved; `num-absorbed`, conversions moved into groups.
+    Counts `num-moved`, layout operations moved; `num-absorbed`, conversions and
+    multiplications moved into groups.
   }];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
