@@ -26,6 +26,10 @@ using namespace cs336;
 static constexpr uint64_t kCPUAlignment = 64;
 static constexpr uint64_t kCUDAAlignment = 256;
 
+/// The factors of a gradient, in bytes per byte of the gradient, whose exchange the fused update pays for
+/// (docs/Rationale/FactorsOfGradients.md).
+static constexpr double kUsualFactors = 1.5;
+
 StringRef cs336::stringifyComputeType(ComputeType type) {
   switch (type) {
   case ComputeType::FP32:
@@ -161,6 +165,10 @@ static LogicalResult addExtra(OpPassManager &manager, const ExtraPasses &extra, 
                " of the pipeline is not a list of passes: " + StringRef(message).rtrim());
 }
 
+static bool fusesUpdates(const PipelineOptions &options) {
+  return options.target == Target::CUDA && options.fuseUpdates && options.fuses(Fusion::Elementwise);
+}
+
 LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions &options, PipelineError error) {
   bool isCUDA = options.target == Target::CUDA;
   if (!isCUDA && !options.tunedSchedules.empty())
@@ -173,7 +181,7 @@ LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions
   manager.addPass(exec::createGatherAheadPass(ahead));
   if (isCUDA) {
     manager.addPass(exec::createCopiesToKernelsPass());
-    if (options.fuseUpdates && options.fuses(Fusion::Elementwise))
+    if (fusesUpdates(options))
       manager.addPass(createFuseUpdatesPass());
     // Runs before workspaces are added, because a batch has a single workspace.
     manager.addPass(createBatchLaunchesPass());
@@ -254,8 +262,12 @@ static void addDistribution(OpPassManager &manager, const PipelineOptions &optio
   if (options.worldSize == 1)
     return;
   llvm::StringRef device = getDefaultDeviceModel(/*isForGPU=*/options.target == Target::CUDA).name;
-  manager.addNestedPass<func::FuncOp>(createDistributePass({options.worldSize, options.distribute, options.bucketMiB,
-                                                            device.str(), options.prefetch, options.gatherLayers}));
+  double factors = fusesUpdates(options) ? kUsualFactors : 0;
+  if (options.factors.hasValue())
+    factors = options.factors;
+  manager.addNestedPass<func::FuncOp>(
+      createDistributePass({options.worldSize, options.distribute, options.bucketMiB, device.str(), options.prefetch,
+                            options.gatherLayers, factors}));
 }
 
 static void addOptimizer(OpPassManager &manager, const PipelineOptions &options) {

@@ -125,6 +125,11 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       *this, "gather-layers",
       llvm::cl::desc("Maximum number of layers that one collective gathers for a backward pass of zero1"),
       llvm::cl::init(4)};
+  Option<double> factors{
+      *this, "factors",
+      llvm::cl::desc("Compute bf16 gradients of zero1 and fsdp from the factors of all ranks if a rank then sends at "
+                     "most so many times the bytes; 0: never. Default: 1.5 if fuse-updates has an effect, otherwise "
+                     "0")};
   Option<Mode> mode{*this, "mode", llvm::cl::desc("Mode of functions that have none (see --cs336-name-ports)"),
                     llvm::cl::init(Mode::Forward),
                     llvm::cl::values(clEnumValN(Mode::Forward, "forward", "arguments are inputs, results outputs"),

@@ -9,6 +9,7 @@
 #include "cs336/Dialect/CS336/IR/Sizes.h"
 #include "cs336/Dialect/CS336/Transforms/OptionParsers.h"
 #include "cs336/Statistics/PassCounter.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace cs336;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExchangeModel.h"
+#include "FactorExchange.h"
 #include "ShardParameters.h"
 #include "WidenedGradient.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
@@ -35,6 +36,8 @@ using namespace cs336;
 
 static constexpr RemarkOptions distributeRemarks("cs336-distribute");
 static constexpr double kMiB = 1 << 20;
+/// MiB of the smallest bucket, unless a size is given.
+static constexpr double kLeastBucketMiB = 25;
 /// The value of the option that stands for one layer in mode fsdp, and for all layers in mode zero1.
 static constexpr int64_t kAutomaticPrefetch = -1;
 /// Bytes of the largest bucket of several gradients, unless a size is given. Two H200s exchange so many bytes with 98 %
@@ -63,6 +66,8 @@ struct Distribution {
   BucketSize bucketSize;
   /// The device that BucketSize::isAutomatic is for.
   const DeviceModel &device;
+  /// The most bytes of factors that a rank sends in place of each byte of a gradient; 0 for none.
+  double factors;
   /// The parameters whose gradients are scattered.
   llvm::StringSet<> scattered;
 };
@@ -75,10 +80,10 @@ public:
 
   void run();
 
-  int64_t numCollectives = 0, numScatters = 0;
+  int64_t numCollectives = 0, numScatters = 0, numFactored = 0;
   /// Bytes of all scattered gradients, of which each rank gets its part.
   int64_t scatteredBytes = 0;
-  int64_t numExchanged() const { return members.size(); }
+  int64_t numExchanged() const { return members.size() + numFactored; }
 
 private:
   void collectMembers();
@@ -101,7 +106,8 @@ private:
   }
   std::string nameBucket(const Bucket &bucket) const;
   void exchange(const Bucket &bucket);
-  void replaceResults(const Member &member, Value mean, OpBuilder &builder);
+  void exchangeFactors();
+  void replaceResults(const Member &member, Value value, OpBuilder &builder, double factor = 1);
   void setResultTypes();
 
   func::FuncOp function;
@@ -211,7 +217,7 @@ double Distributor::predictBucketBytes(int64_t gradientBytes) {
 /// Returns the size in bytes at which a bucket is complete. By default, a bucket is a small part of all gradients,
 /// because no computation overlaps the exchange of the last bucket. Smaller buckets do not use the links' bandwidth.
 double Distributor::getBucketBytes() {
-  constexpr double kLeastMiB = 25, kBuckets = 20;
+  constexpr double kBuckets = 20;
   BucketSize size = distribution.bucketSize;
   if (!size.isAutomatic && size.mib != 0)
     return size.mib * kMiB;
@@ -220,7 +226,7 @@ double Distributor::getBucketBytes() {
     bytes += getTensorBytes(member.value);
   if (size.isAutomatic && hasBuckets())
     return predictBucketBytes(bytes);
-  return std::max(kLeastMiB * kMiB, static_cast<double>(bytes) / kBuckets);
+  return std::max(kLeastBucketMiB * kMiB, static_cast<double>(bytes) / kBuckets);
 }
 
 SmallVector<Bucket> Distributor::chooseBuckets(bool scattered, double bucketBytes) {
@@ -309,16 +315,65 @@ void Distributor::exchange(const Bucket &bucket) {
                      formatMiB(getBytes(bucket)), llvm::join(names, ", "));
 }
 
-void Distributor::replaceResults(const Member &member, Value mean, OpBuilder &builder) {
+/// Replaces the results of a member by its mean, which is `factor` times `value`.
+void Distributor::replaceResults(const Member &member, Value value, OpBuilder &builder, double factor) {
   for (unsigned index : member.results) {
-    Value old = terminator->getOperand(index), result = mean;
-    RankedTensorType type = tensorType(mean).clone(tensorType(old).getElementType());
-    if (type != mean.getType())
-      result = CastOp::create(builder, inPhase(Phase::Communication, old.getLoc()), type, mean);
+    Value old = terminator->getOperand(index), result = value;
+    RankedTensorType type = tensorType(value).clone(tensorType(old).getElementType());
+    Location loc = inPhase(Phase::Communication, old.getLoc());
+    if (type != value.getType())
+      result = CastOp::create(builder, loc, type, value);
+    if (factor != 1)
+      result = MulOp::create(builder, loc, result, ConstantOp::create(builder, loc, type, factor));
     terminator->setOperand(index, result);
-    if (Operation *widening = old.getDefiningOp(); widening && isOpTriviallyDead(widening))
-      widening->erase();
+    Operation *widening = old.getDefiningOp();
+    if (!widening || !isOpTriviallyDead(widening))
+      continue;
+    if (builder.getInsertionPoint() == Block::iterator(widening))
+      builder.setInsertionPointAfter(widening);
+    widening->erase();
   }
+}
+
+/// Exchanges factors in place of the gradients of sharded parameters, where ranks send few enough bytes. Updates that
+/// clip gradients wait for the norm of all of them, so that no kernel can compute a gradient and apply it.
+void Distributor::exchangeFactors() {
+  if (auto optimizer = function->getAttrOfType<OptimizerAttr>(CS336Dialect::kOptimizerAttr);
+      optimizer && optimizer.getMaxNorm() > 0)
+    return;
+  auto isFactored = [&](const Member &member) {
+    return member.isScattered && hasFactors(member.value) &&
+           getFactorRatio(member.value.getDefiningOp<MatmulOp>(), distribution.worldSize) <= distribution.factors;
+  };
+  auto begin =
+      std::stable_partition(members.begin(), members.end(), [&](const Member &member) { return !isFactored(member); });
+  SmallVector<Member> factored(std::make_move_iterator(begin), std::make_move_iterator(members.end()));
+  members.erase(begin, members.end());
+  if (factored.empty())
+    return;
+  llvm::stable_sort(factored, [](const Member &a, const Member &b) { return isReadyBefore(&a, &b); });
+  auto gradients =
+      llvm::map_to_vector(factored, [](const Member &member) { return member.value.getDefiningOp<MatmulOp>(); });
+
+  BucketSize size = distribution.bucketSize;
+  FactorExchange exchange(distribution.worldSize,
+                          kMiB * (!size.isAutomatic && size.mib != 0 ? size.mib : kLeastBucketMiB));
+  int64_t gradientBytes = 0;
+  OpBuilder builder(terminator);
+  for (auto [member, sum] : llvm::zip_equal(factored, exchange.build(gradients))) {
+    gradientBytes += getTensorBytes(sum);
+    builder.setInsertionPointAfterValue(sum);
+    replaceResults(member, sum, builder, 1.0 / static_cast<double>(distribution.worldSize));
+  }
+  for (MatmulOp gradient : gradients)
+    gradient.erase();
+  numCollectives += exchange.numCollectives;
+  numFactored = factored.size();
+  remark::passed(function.getLoc(), distributeRemarks("Factored")) << remark::add(
+      "@{0}: {1} gradients are computed from the factors of all ranks: each rank sends {2}, and {3} of gradients "
+      "otherwise",
+      function.getName(), numFactored, formatMiB(exchange.sentBytes),
+      formatMiB(gradientBytes * (distribution.worldSize - 1)));
 }
 
 /// Sets the function's result types, which change for scattered gradients.
@@ -332,6 +387,7 @@ void Distributor::setResultTypes() {
 
 void Distributor::run() {
   collectMembers();
+  exchangeFactors();
   double bucketBytes = getBucketBytes();
   for (bool scattered : {false, true})
     for (const Bucket &bucket : chooseBuckets(scattered, bucketBytes))
@@ -372,6 +428,9 @@ LogicalResult DistributePass::checkOptions(func::FuncOp function) {
     return function.emitOpError() << "cannot be distributed: bucket-mib is "
                                   << llvm::formatv("{0:f}", bucketMiB.mib).str()
                                   << ", must be above 0, or 0 for a size by the gradients";
+  if (factors < 0)
+    return function.emitOpError() << "cannot be distributed: factors is "
+                                  << llvm::formatv("{0:f}", factors.getValue()).str() << ", must not be negative";
   if (!findDeviceModel(predictOn)) {
     auto names =
         llvm::map_to_vector(getDeviceModels(), [](const DeviceModel &device) -> StringRef { return device.name; });
@@ -404,7 +463,7 @@ FailureOr<ShardedParameters> DistributePass::shard(func::FuncOp function, bool e
 }
 
 void DistributePass::exchange(func::FuncOp function, llvm::StringSet<> scattered) {
-  Distribution distribution{worldSize, mode, bucketMiB, *findDeviceModel(predictOn), std::move(scattered)};
+  Distribution distribution{worldSize, mode, bucketMiB, *findDeviceModel(predictOn), factors, std::move(scattered)};
   Distributor distributor(function, distribution);
   distributor.run();
   numCollectives += distributor.numCollectives;

@@ -5,6 +5,7 @@
 // RUN: not cs336-opt %s --split-input-file --cs336-distribute='world-size=2 predict-on=h300' 2>&1 | FileCheck %s --check-prefix=DEVICE
 // RUN: not cs336-opt %s --split-input-file --cs336-distribute='world-size=2 mode=zero1 prefetch=-2' 2>&1 | FileCheck %s --check-prefix=PREFETCH
 // RUN: not cs336-opt %s --split-input-file --cs336-distribute='world-size=2 mode=zero1 gather-layers=0' 2>&1 | FileCheck %s --check-prefix=LAYERS
+// RUN: not cs336-opt %s --split-input-file --cs336-distribute='world-size=2 mode=zero1 factors=-0.5' 2>&1 | FileCheck %s --check-prefix=FACTORS
 // RUN: not cs336-opt %s --split-input-file --cs336-distribute='world-size=2 mode=zero1' 2>&1 | FileCheck %s --check-prefix=SHARDED
 // RUN: not cs336-opt %s --cs336-distribute=mode=ring 2>&1 | FileCheck %s --check-prefix=MODE
 
@@ -14,6 +15,7 @@
 // DEVICE: cannot be distributed: unknown predict-on 'h300': expected h200, h100, a100 or cpu
 // PREFETCH: cannot be distributed: prefetch is -2, must not be negative, except -1, which chooses it by the mode
 // LAYERS: cannot be distributed: gather-layers is 0, must be at least 1
+// FACTORS: cannot be distributed: factors is -0.50, must not be negative
 // MODE: unknown mode 'ring': expected per-parameter, flat, overlap, bucket, zero1 or fsdp
 
 // expected-error@+1 {{returns no gradients to average over ranks; run --cs336-distribute after --cs336-differentiate and before --cs336-optimizer}}

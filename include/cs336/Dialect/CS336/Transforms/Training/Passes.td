@@ -117,21 +117,32 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     In a `train` function, each rank gets its part of the mean of the gradient of a sharded parameter
     (`reduce_scatter mean`), and the optimizer updates the part. A `forward_backward` function returns whole gradients.
 
+    **Factors.** The gradient of a matrix is leftᵀ · right [rows, columns], of two factors that have a row for each
+    token. With `factors` above 0, ranks exchange the factors in place of the gradient of a sharded parameter if a rank
+    then sends at most `factors` times the bytes, so if tokens·(1/columns + ranks/rows) ≤ `factors`. Each rank gets the
+    columns of the left factor that belong to its rows (`all_to_all`), gathers the right factor, and computes its rows
+    of the sum over the tokens of all ranks. This takes as many multiplications as before, and one kernel can compute
+    the rows and update the parameter by them (`--exec-fuse-updates`). Factors are exchanged in buckets of `bucket-mib`
+    or 25 MiB, by the bytes that a rank sends. The sums of a bucket are computed after the exchange of the second bucket
+    after it. This applies to gradients in bf16 that only the update reads, and not to a function whose `cs336.optimizer`
+    clips gradients, because all updates then wait for the norm.
+
     Run it after `cs336-differentiate` and `cs336-checkpoint`, and before `cs336-optimizer`. The optimizer then reads
     averaged gradients: clipping uses the norm of the averaged gradient. With a loss scale, an infinity or a NaN of any
     rank remains in the mean, so all ranks skip the same steps. New operations have the location
     `loc("communication"(loc("<parameter>")))`; collectives of several gradients have "gradients" or "bucket<n>" in
-    place of the parameter.
+    place of the parameter, and exchanges of factors "factors<n>".
 
     With `world-size` 1, and on functions that contain collectives, the pass changes nothing. Errors: a `world-size`
-    below 1, a negative `bucket-mib`, an unknown `predict-on`, a `prefetch` below -1, `gather-layers` below 1, a
-    `train` function without gradients, a function with several blocks, and a function that returns the new value of a
-    parameter to shard.
+    below 1, a negative `bucket-mib`, an unknown `predict-on`, a `prefetch` below -1, `gather-layers` below 1, negative
+    `factors`, a `train` function without gradients, a function with several blocks, and a function that returns the new
+    value of a parameter to shard.
 
     Remarks: `Distributed` for each function; `BucketSize` for the choice of `bucket-mib=auto`; `Bucketed` for each
     collective of several gradients, with their names and bytes; `Sharded` and `Scattered`, with the numbers of
-    parameters and the bytes of all gathers and scatters; `Replicated` (missed) for a matrix whose rows cannot be
-    divided equally among the ranks; `HasCollectives` (missed) for a function that contains collectives.
+    parameters and the bytes of all gathers and scatters; `Factored`, with the bytes of factors and of the gradients that
+    they replace; `Replicated` (missed) for a matrix whose rows cannot be divided equally among the ranks;
+    `HasCollectives` (missed) for a function that contains collectives.
 
     Before:
 
@@ -195,7 +206,10 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
            "Number of layers by which sharded parameters are gathered ahead of their first use (default: all for a "
            "backward pass of mode zero1, otherwise 1)">,
     Option<"gatherLayers", "gather-layers", "int64_t", "4",
-           "Maximum number of layers that a collective gathers if all of them are gathered ahead (default: 4)">];
+           "Maximum number of layers that a collective gathers if all of them are gathered ahead (default: 4)">,
+    Option<"factors", "factors", "double", "0",
+           "Compute the gradient of a sharded parameter from the factors of all ranks if a rank then sends at most so "
+           "many times the bytes (default: 0, never)">];
   let dependentDialects = ["::cs336::CS336Dialect"];
 }
 
