@@ -26,9 +26,10 @@ using namespace cs336;
 static constexpr uint64_t kCPUAlignment = 64;
 static constexpr uint64_t kCUDAAlignment = 256;
 
-/// The factors of a gradient, in bytes per byte of the gradient, whose exchange the fused update pays for
-/// (docs/Rationale/FactorsOfGradients.md).
-static constexpr double kUsualFactors = 1.5;
+/// The most bytes of factors per byte of a gradient for which a fused update pays
+/// (docs/Rationale/FactorsOfGradients.md). The links are busier in mode fsdp, whose backward pass also gathers
+/// parameters.
+static constexpr double kFactors = 2.5, kFactorsOfFSDP = 2;
 
 StringRef cs336::stringifyComputeType(ComputeType type) {
   switch (type) {
@@ -262,7 +263,7 @@ static void addDistribution(OpPassManager &manager, const PipelineOptions &optio
   if (options.worldSize == 1)
     return;
   llvm::StringRef device = getDefaultDeviceModel(/*isForGPU=*/options.target == Target::CUDA).name;
-  double factors = fusesUpdates(options) ? kUsualFactors : 0;
+  double factors = !fusesUpdates(options) ? 0 : options.distribute == DistributeMode::FSDP ? kFactorsOfFSDP : kFactors;
   if (options.factors.hasValue())
     factors = options.factors;
   manager.addNestedPass<func::FuncOp>(
