@@ -13,6 +13,9 @@
 /// values. The last group begins with its longest tiles, so that short ones fill the end of the grid. The directions of
 /// the groups alternate: the work of tiles then changes little from one number to the next, and the rounds of a
 /// TileQueue give all blocks about equal work.
+///
+/// By default, tiles have more work the later they are, or the earlier if seesMostLast is false. If data hides tiles, this
+/// does not hold, and the caller ranks them (RankTiles).
 template <class Problem, int queriesPerTile, int numKeysPerTile,
           int headsPerGroup = Problem::batches * Problem::queryHeads>
 struct QueryTile {
@@ -24,13 +27,18 @@ struct QueryTile {
   /// With a score function, the keys before the first tile.
   int skippedKeys;
 
-  __device__ explicit QueryTile(int number) {
+  __device__ explicit QueryTile(int number)
+      : QueryTile(number, [](int, int rank) { return seesMostLast<Problem>() ? perHead - 1 - rank : rank; }) {}
+
+  /// `getRanked` returns the tile of a batch with a rank: rank 0 has the most work.
+  template <class GetRanked>
+  __device__ QueryTile(int number, GetRanked getRanked) {
     const int group = number / (headsPerGroup * perHead), ofGroup = number % (headsPerGroup * perHead);
     const int size = group == groups - 1 ? heads - group * headsPerGroup : headsPerGroup;
     const int index = ofGroup / size, headOfAll = group * headsPerGroup + ofGroup % size;
-    const bool beginsLast = seesMostLast<Problem>() == ((groups - 1 - group) % 2 == 0);
-    first = (beginsLast ? perHead - 1 - index : index) * queriesPerTile;
+    const bool beginsWithMost = (groups - 1 - group) % 2 == 0;
     head = headOfAll % Problem::queryHeads, batch = headOfAll / Problem::queryHeads;
+    first = getRanked(batch, beginsWithMost ? index : perHead - 1 - index) * queriesPerTile;
     keyHead = head / (Problem::queryHeads / Problem::keyHeads);
     const int end = first + queriesPerTile;
     if constexpr (ScoreOf<Problem>::exists) {

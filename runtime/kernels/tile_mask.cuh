@@ -23,18 +23,25 @@ struct TileBits {
 
 /// The bits of all tiles of `rowsOfQueries` queries and `rowsOfKeys` keys, [batches, own tiles, words]. The own tile is
 /// the one that a block computes: of keys if `ownsKeys`, else of queries. Streamed tiles go through the bits of words.
+/// After the words of own tile r there is room for two numbers: in `before` its work, and in `seen` the number of the own
+/// tile with the r-th most work.
 template <class Problem, int rowsOfQueries, int rowsOfKeys, bool ownsKeys>
 struct TileMask {
   static constexpr int queryTiles = countTiles(Problem::queries, rowsOfQueries);
   static constexpr int keyTiles = countTiles(Problem::keys, rowsOfKeys);
   static constexpr int ownTiles = ownsKeys ? keyTiles : queryTiles, streamedTiles = ownsKeys ? queryTiles : keyTiles;
-  static constexpr int words = countTiles(streamedTiles, 32), rows = Problem::batches * ownTiles;
-  static constexpr long long bytes = static_cast<long long>(rows) * words * sizeof(TileBits);
+  static constexpr int words = countTiles(streamedTiles, 32), batches = Problem::batches, rows = batches * ownTiles;
+  static constexpr long long bytes = static_cast<long long>(rows) * (words + 1) * sizeof(TileBits);
 
   /// Returns the words of an own tile.
   template <class Bits>
   __device__ static Bits *getRow(Bits *bits, int batch, int ownTile) {
-    return bits + (static_cast<long long>(batch) * ownTiles + ownTile) * words;
+    return bits + (static_cast<long long>(batch) * ownTiles + ownTile) * (words + 1);
+  }
+  /// Returns the number of an own tile by its rank.
+  template <class Bits>
+  __device__ static auto &getRanked(Bits *bits, int batch, int rank) {
+    return getRow(bits, batch, rank)[words].seen;
   }
   /// Returns the existing pairs of an own and a streamed tile.
   __device__ static PairTile getPairs(int batch, int ownTile, int streamedTile) {
@@ -149,6 +156,36 @@ private:
   const TileBits *row;
   bool isDescending;
   int place;
+};
+
+/// The function that ranks the own tiles of each batch by their work. A block ranks those of a batch. A seen tile that is
+/// not whole takes about twice as long as others, because its scores are computed pair by pair.
+template <class Mask>
+class RankTiles {
+public:
+  static constexpr int threads = 1024, blocks = Mask::batches, sharedBytes = 0;
+
+  __device__ static void run(TileBits *bits) {
+    auto getRow = [&](int own) { return Mask::getRow(bits, blockIdx.x, own); };
+    for (int own = threadIdx.x; own < Mask::ownTiles; own += threads) {
+      unsigned work = 0;
+      for (int word = 0; word < Mask::words; ++word) {
+        const TileBits ofWord = getRow(own)[word];
+        work += __popc(ofWord.seen) + __popc(ofWord.seen & ~ofWord.whole);
+      }
+      getRow(own)[Mask::words].before = work;
+    }
+    __syncthreads();
+    for (int own = threadIdx.x; own < Mask::ownTiles; own += threads) {
+      const unsigned work = getRow(own)[Mask::words].before;
+      int rank = 0;
+      for (int other = 0; other < Mask::ownTiles; ++other) {
+        const unsigned ofOther = getRow(other)[Mask::words].before;
+        rank += ofOther > work || (ofOther == work && other > own);
+      }
+      Mask::getRanked(bits, blockIdx.x, rank) = own;
+    }
+  }
 };
 
 /// The tiles of keys that a block visits for `Tile`, a QueryTile, from the last to the first: all of the tile's, unless

@@ -31,10 +31,11 @@ public:
   /// The barriers, and the bytes by which the first tile may have to be moved for its alignment.
   static constexpr int sharedBytes = visitedTiles + (hidesTiles<Problem> ? 4 * stages : 0) + 1024;
 
-  /// `output` and `logSumExp` are null if they are not wanted. `bits` are those of Visited::Mask if data hides tiles.
+  /// `output` and `logSumExp` are null if they are not wanted. `bits` are those of Visited::Mask if data hides tiles, with
+  /// ranks if `isRanked`.
   __device__ static void run(const TensorMap *queries, const TensorMap *keys, const TensorMap *values,
                              const TensorMap *output, float *logSumExp, const Score &score = {},
-                             const TileBits *bits = nullptr) {
+                             const TileBits *bits = nullptr, bool isRanked = false) {
     WarpgroupAttentionForward attention;
     if (threadIdx.x == 0) {
       attention.queryRing.init(1, warpgroups);
@@ -47,10 +48,10 @@ public:
     if (warpgroup == 0) {
       moveRegisters<warpgroups, copyRegisters>(0);
       if (threadIdx.x == 0)
-        attention.load(*queries, *keys, *values, bits);
+        attention.load(*queries, *keys, *values, bits, isRanked);
     } else {
       moveRegisters<warpgroups, copyRegisters>(1);
-      attention.compute(WarpgroupLane(warpgroup - 1), output, logSumExp, score, bits);
+      attention.compute(WarpgroupLane(warpgroup - 1), output, logSumExp, score, bits, isRanked);
     }
   }
 
@@ -60,7 +61,15 @@ private:
         keyRing(shared + barriers + Ring<1>::bytes),
         valueRing(shared + barriers + Ring<1>::bytes + Ring<stages>::bytes) {}
 
-  __device__ void load(const TensorMap &queries, const TensorMap &keys, const TensorMap &values, const TileBits *bits) {
+  __device__ static Tile findTile(int number, const TileBits *bits, bool isRanked) {
+    if constexpr (hidesTiles<Problem>)
+      if (isRanked)
+        return Tile(number, [&](int batch, int rank) { return Visited::Mask::getRanked(bits, batch, rank); });
+    return Tile(number);
+  }
+
+  __device__ void load(const TensorMap &queries, const TensorMap &keys, const TensorMap &values, const TileBits *bits,
+                       bool isRanked) {
     prefetchMap(queries);
     prefetchMap(keys);
     prefetchMap(values);
@@ -73,7 +82,7 @@ private:
     TileQueue<Tile::count> queue;
 #pragma unroll 1
     for (int number; queue.next(number);) {
-      const Tile tile(number);
+      const Tile tile = findTile(number, bits, isRanked);
       const unsigned barrier = queryRing.startFilling(Queries::bytes);
       Queries::load(shared, queries, barrier, tile.first, tile.head, tile.batch);
       queryRing.advance();
@@ -100,13 +109,13 @@ private:
   }
 
   __device__ void compute(const WarpgroupLane &lane, const TensorMap *output, float *logSumExp, const Score &score,
-                          const TileBits *bits) {
+                          const TileBits *bits, bool isRanked) {
     const Turns<warpgroups> turns(lane.warpgroup);
     const unsigned own = shared + lane.warpgroup * rowsPerWarpgroup * 128;
     TileQueue<Tile::count> queue;
 #pragma unroll 1
     for (int number; queue.next(number);) {
-      const Tile tile(number);
+      const Tile tile = findTile(number, bits, isRanked);
       const auto ownTiles = OwnTiles::find<Problem>(tile, lane);
       int keyTile = tile.keyTiles - 1;
       skipTiles(turns, lane, keyTile, ownTiles.last);

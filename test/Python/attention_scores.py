@@ -332,6 +332,8 @@ HIDDEN_TILES = [
     Attention("documents-window", 1, 1100, 1100, 2, 2, 64, (documents, window(200))),
     Attention("long-documents", 1, 2100, 2100, 1, 1, 128, (documents, causal())),
     Attention("long-narrow-documents", 1, 4200, 4200, 1, 1, 64, (documents, causal())),
+    # More tiles than multiprocessors, which kernels sort.
+    Attention("documents-of-many-heads", 2, 1100, 1100, 14, 7, 64, (documents, causal())),
 ]
 
 #: Attentions of long sequences whose queries see few keys: those of a window that is narrower than a tile, or of a

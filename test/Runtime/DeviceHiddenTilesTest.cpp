@@ -186,8 +186,38 @@ struct Tiles {
 template <class Base, int (*getId)(int, int), int warpgroups = 2>
 void checkForwardOf(int blocks) {
   using Problem = SegmentProblem<Base, getId>;
-  EXPECT_EQ((checkForward<Problem, warpgroups>(blocks)),
-            (Tiles<Problem, 64 * warpgroups, 128>::template count<getId>(1)));
+  for (bool isRanked : {false, true})
+    EXPECT_EQ((checkForward<Problem, warpgroups>(blocks, isRanked)),
+              (Tiles<Problem, 64 * warpgroups, 128>::template count<getId>(1)));
+}
+
+/// Ranks are a permutation, from the tile with the most work to the one with the least.
+template <class Problem, int ownRows, int streamedRows, bool ownsKeys>
+void checkRanks() {
+  using Mask = TileMask<Problem, ownsKeys ? streamedRows : ownRows, ownsKeys ? ownRows : streamedRows, ownsKeys>;
+  std::vector<TileBits> bits = markTiles<Problem, Mask>();
+  launchBlocks(runRanks<Mask>, RankTiles<Mask>::blocks, RankTiles<Mask>::threads, 0, bits.data());
+  for (int batch = 0; batch < Mask::batches; ++batch) {
+    std::vector<int> ranked, work;
+    for (int rank = 0; rank < Mask::ownTiles; ++rank) {
+      ranked.push_back(Mask::getRanked(bits.data(), batch, rank));
+      SeenTiles<Mask::streamedTiles> seen(Mask::getRow(bits.data(), batch, ranked.back()), /*isDescending=*/true);
+      work.push_back(0);
+      for (VisitedTile tile; seen.take(tile);)
+        work.back() += tile.isWhole ? 1 : 2;
+    }
+    EXPECT_TRUE(std::is_sorted(work.rbegin(), work.rend()));
+    std::sort(ranked.begin(), ranked.end());
+    std::vector<int> all(Mask::ownTiles);
+    std::iota(all.begin(), all.end(), 0);
+    EXPECT_EQ(ranked, all);
+  }
+}
+
+TEST(HiddenTilesTest, Ranks) {
+  checkRanks<SegmentProblem<HostProblem<3, 1, 1, 900, 900, 64, true>, getSortedId>, 64, 32, false>();
+  checkRanks<SegmentProblem<HostProblem<2, 1, 1, 500, 700, 64, false>, getUnsortedId>, 64, 16, false>();
+  checkRanks<LengthProblem<HostProblem<3, 2, 1, 300, 450, 64, false>, getLength>, 64, 64, true>();
 }
 
 TEST(HiddenTilesTest, DocumentsInTheForwardPass) {

@@ -138,24 +138,31 @@ std::vector<TileBits> markTiles() {
 // warpgroup_attention_forward.cuh
 //===----------------------------------------------------------------------===//
 
-template <class Kernel>
+template <class Mask>
+void runRanks(TileBits *bits) {
+  RankTiles<Mask>::run(bits);
+}
+template <class Kernel, bool isRanked>
 void runForward(const TensorMap *queries, const TensorMap *keys, const TensorMap *values, const TensorMap *output,
                 float *logSumExp, const TileBits *bits) {
-  Kernel::run(queries, keys, values, output, logSumExp, {}, bits);
+  Kernel::run(queries, keys, values, output, logSumExp, {}, bits, isRanked);
 }
 
 /// Returns the number of tiles of keys that blocks copy.
 template <class Problem, int warpgroups = 2, int keysPerTile = 128,
           int headsPerGroup = Problem::batches * Problem::queryHeads, int stages = 2>
-long long checkForward(int blocks) {
+long long checkForward(int blocks, bool isRanked = false) {
   using Kernel = WarpgroupAttentionForward<Problem, Wgmma, warpgroups, keysPerTile, stages, headsPerGroup>;
   Attention<Problem> attention(0);
   const TensorMap queries = attention.queries.map(64 * warpgroups), keys = attention.keys.map(keysPerTile),
                   values = attention.values.map(keysPerTile), output = attention.output.map(64);
-  const std::vector<TileBits> bits =
-      markTiles<Problem, TileMask<Problem, 64 * warpgroups, keysPerTile, /*ownsKeys=*/false>>();
-  launchBlocks(runForward<Kernel>, std::min(blocks, Kernel::tiles), Kernel::threads, Kernel::sharedBytes, &queries,
-               &keys, &values, &output, attention.logSumExp.data(), bits.data());
+  using Mask = TileMask<Problem, 64 * warpgroups, keysPerTile, /*ownsKeys=*/false>;
+  std::vector<TileBits> bits = markTiles<Problem, Mask>();
+  if (isRanked)
+    launchBlocks(runRanks<Mask>, RankTiles<Mask>::blocks, RankTiles<Mask>::threads, 0, bits.data());
+  launchBlocks(isRanked ? runForward<Kernel, true> : runForward<Kernel, false>, std::min(blocks, Kernel::tiles),
+               Kernel::threads, Kernel::sharedBytes, &queries, &keys, &values, &output, attention.logSumExp.data(),
+               bits.data());
   checkResult(attention.output, attention.expectedOutput, "output");
   for (size_t i = 0; i < attention.logSumExp.size(); ++i)
     if (attention.expectedLogSumExp[i] == -HUGE_VAL)

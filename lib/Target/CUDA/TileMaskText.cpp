@@ -20,7 +20,7 @@ int64_t TileMaskText::getBytes(const AttentionSizes &sizes) const {
   constexpr int64_t tilesPerWord = 32;
   int64_t streamed = ownsKeys ? llvm::divideCeilSigned(sizes.queries, queriesPerTile)
                               : llvm::divideCeilSigned(sizes.keys, keysPerTile);
-  return getRows(sizes) * llvm::divideCeilSigned(streamed, tilesPerWord) * bytesPerWord;
+  return getRows(sizes) * (llvm::divideCeilSigned(streamed, tilesPerWord) + 1) * bytesPerWord;
 }
 
 std::string TileMaskText::print(llvm::StringRef problem) const {

@@ -17,7 +17,7 @@ namespace cs336::cuda {
 struct TileMaskText {
   /// Threads of a block that writes bits, one warp per bit of a word.
   static constexpr int64_t threads = 1024;
-  /// The size of TileBits, the bits of 32 tiles.
+  /// The size of TileBits, the bits of 32 tiles. A row has one more, for its work and a rank.
   static constexpr int64_t bytesPerWord = 12;
 
   int64_t queriesPerTile, keysPerTile;

@@ -70,9 +70,27 @@ bool WarpgroupAttentionKernel::addMarks(ArrayRef<TileMaskText> masks, int64_t of
   return true;
 }
 
+void WarpgroupAttentionKernel::addRanks(const TileMaskText &mask, int64_t offset) {
+  int64_t blocks = problem.sizes.batches;
+  functions.push_back({{kernel.name + "_ranks", blocks, TileMaskText::threads, 0},
+                       "the tiles of a batch per block, sorted by their work",
+                       "RankTiles<" + mask.print(getProblemName()) + ">",
+                       "Attention::blocks == " + std::to_string(blocks),
+                       {},
+                       printBits(offset, "")});
+}
+
 void WarpgroupAttentionKernel::addForward(const WarpgroupTiles &tiles) {
   int64_t own = tiles.getRowsPerBlock(), streamed = tiles.getStreamedRows();
-  std::string bits = addMarks(tiles.getMask(), 0) ? printBits(0, "const ") : "";
+  std::string bits;
+  if (addMarks(tiles.getMask(), 0)) {
+    bits = printBits(0, "const ");
+    // Blocks that compute several tiles get equal work only if the tiles are sorted.
+    if (tiles.getTiles() > multiprocessors) {
+      addRanks(tiles.getMask(), 0);
+      bits += ", /*isRanked=*/true";
+    }
+  }
   add(makeFunction("", tiles, 0), {{"Query", own}, {"Key", streamed}, {"Value", streamed}, {"Output", stored}},
       {"LogSumExp"}, "", /*takesScore=*/true, bits);
 }

@@ -49,6 +49,8 @@ private:
   /// Adds the function that writes the bits of tiles that data hides, at an offset in the workspace, and returns true,
   /// if the kernel reads such bits.
   bool addMarks(llvm::ArrayRef<TileMaskText> masks, int64_t offset);
+  /// Adds the function that ranks the tiles of such bits.
+  void addRanks(const TileMaskText &mask, int64_t offset);
   /// Makes a function that computes tiles of the given sizes; `paddedQueries` is that of the queries' statistics.
   Function makeFunction(llvm::StringRef suffix, const WarpgroupTiles &tiles, int64_t paddedQueries);
   void addForward(const WarpgroupTiles &tiles);

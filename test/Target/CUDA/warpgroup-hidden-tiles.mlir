@@ -18,7 +18,7 @@ module attributes {exec.architectures = ["sm_90a"]} {
 // CHECK: documents_tiles(
 // CHECK-NEXT: unsigned char *workspace) {
 // CHECK-NEXT: using Attention = MarkTiles<documents_problem, TileMask<documents_problem, 128, 128, false>>;
-// CHECK-NEXT: static_assert(Attention::blocks == 16 && Attention::bytes == 192);
+// CHECK-NEXT: static_assert(Attention::blocks == 16 && Attention::bytes == 384);
 // CHECK-NEXT: Attention::run({in3}, reinterpret_cast<TileBits *>(workspace));
 // CHECK: using Attention = WarpgroupAttentionForward<documents_problem, documents_wgmma, 2, 128, 2>;
 // CHECK-NEXT: static_assert(Attention::tiles == 32 && Attention::sharedBytes == 99416);
@@ -36,6 +36,30 @@ exec.kernel @documents(%q: tensor<2x1024x2x64xbf16>, %k: tensor<2x1024x2x64xbf16
     cs336.yield %r : tensor<f32>
   }
   exec.yield %o, %l : tensor<2x1024x2x64xbf16>, tensor<2x2x1024xf32>
+}
+
+// If blocks compute several tiles, another function sorts them.
+// CHECK: ranked_tiles(
+// CHECK: ranked_ranks(
+// CHECK-NEXT: unsigned char *workspace) {
+// CHECK-NEXT: using Attention = RankTiles<TileMask<ranked_problem, 128, 128, false>>;
+// CHECK-NEXT: static_assert(Attention::blocks == 2);
+// CHECK-NEXT: Attention::run(reinterpret_cast<TileBits *>(workspace));
+// CHECK: static_assert(Attention::tiles == 192 &&
+// CHECK-NEXT: Attention::run(&queryMap, &keyMap, &valueMap, &outputMap, out1, {in3}, reinterpret_cast<const TileBits *>(workspace), /*isRanked=*/true);
+exec.kernel @ranked(%q: tensor<2x1024x12x64xbf16>, %k: tensor<2x1024x12x64xbf16>, %v: tensor<2x1024x12x64xbf16>, %ids: tensor<2x1024xi32>)
+    : (memref<2x1024x12x64xbf16>, memref<2x1024x12x64xbf16>, memref<2x1024x12x64xbf16>, memref<2x1024xi32>) -> (memref<2x1024x12x64xbf16>, memref<2x12x1024xf32>) {
+  %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
+      : tensor<2x1024x12x64xbf16>, tensor<2x1024x12x64xbf16> -> tensor<2x12x1024xf32> score(%ids : tensor<2x1024xi32>) {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %t0: tensor<2x1024xi32>):
+    %own = cs336.element %t0[%b, %i] : tensor<2x1024xi32>
+    %other = cs336.element %t0[%b, %j] : tensor<2x1024xi32>
+    %visible = cs336.compare eq %own, %other : tensor<i32>
+    %hidden = cs336.constant dense<0xFF800000> : tensor<f32>
+    %r = cs336.select %visible, %s, %hidden : tensor<f32>
+    cs336.yield %r : tensor<f32>
+  }
+  exec.yield %o, %l : tensor<2x1024x12x64xbf16>, tensor<2x12x1024xf32>
 }
 
 // Lengths compare the key with an element per batch: the condition depends on the key alone.
@@ -229,11 +253,11 @@ exec.kernel @long_documents(%q: tensor<2x4096x2x64xbf16>, %k: tensor<2x4096x2x64
 // CHECK: struct one_pass_problem {
 // CHECK: one_pass_tiles(
 // CHECK: using Attention = MarkTiles<one_pass_problem, TileMask<one_pass_problem, 64, 128, true>, TileMask<one_pass_problem, 64, 128, false>>;
-// CHECK-NEXT: static_assert(Attention::blocks == 48 && Attention::bytes == 576);
+// CHECK-NEXT: static_assert(Attention::blocks == 48 && Attention::bytes == 1152);
 // CHECK-NEXT: Attention::run({in6}, reinterpret_cast<TileBits *>(workspace + 1082628));
 // CHECK: Attention::run(in1, in3, in5, in4, workspace);
 // CHECK: using Attention = WarpgroupGradientSums<one_pass_problem, one_pass_wgmma, 2, 4, 2, 3, true>;
-// CHECK-NEXT: static_assert(Attention::tiles == 32 && Attention::sharedBytes == 199940 && Attention::workspaceBytes == 1083204);
+// CHECK-NEXT: static_assert(Attention::tiles == 32 && Attention::sharedBytes == 199940 && Attention::workspaceBytes == 1083780);
 // CHECK-NEXT: Attention::run(&queryMap, &keyMap, &valueMap, &outputGradientMap, &keyGradientMap, &valueGradientMap, workspace, {in6});
 exec.kernel @one_pass(%q: tensor<2x1024x2x64xbf16>, %k: tensor<2x1024x2x64xbf16>, %v: tensor<2x1024x2x64xbf16>, %o: tensor<2x1024x2x64xbf16>, %l: tensor<2x2x1024xf32>, %do: tensor<2x1024x2x64xbf16>, %ids: tensor<2x1024xi32>)
     : (memref<2x1024x2x64xbf16>, memref<2x1024x2x64xbf16>, memref<2x1024x2x64xbf16>, memref<2x1024x2x64xbf16>, memref<2x2x1024xf32>, memref<2x1024x2x64xbf16>, memref<2x1024xi32>)
@@ -261,10 +285,10 @@ exec.kernel @one_pass(%q: tensor<2x1024x2x64xbf16>, %k: tensor<2x1024x2x64xbf16>
 // CHECK-NEXT: derivative = 1.0f - tangent0 * tangent0;
 // CHECK-NEXT: return tangent0;
 // CHECK: using Attention = MarkTiles<two_passes_problem, TileMask<two_passes_problem, 128, 48, false>, TileMask<two_passes_problem, 64, 128, true>>;
-// CHECK-NEXT: static_assert(Attention::blocks == 32 && Attention::bytes == 384);
+// CHECK-NEXT: static_assert(Attention::blocks == 32 && Attention::bytes == 768);
 // CHECK-NEXT: Attention::run({in6}, reinterpret_cast<TileBits *>(workspace + 32768));
 // CHECK: Attention::run({{.*}}, reinterpret_cast<QueryStatistics *>(workspace), {in6}, reinterpret_cast<const TileBits *>(workspace + 32768));
-// CHECK: Attention::run({{.*}}, reinterpret_cast<const QueryStatistics *>(workspace), {in6}, reinterpret_cast<const TileBits *>(workspace + 32960));
+// CHECK: Attention::run({{.*}}, reinterpret_cast<const QueryStatistics *>(workspace), {in6}, reinterpret_cast<const TileBits *>(workspace + 33152));
 exec.kernel @two_passes(%q: tensor<2x1024x2x128xbf16>, %k: tensor<2x1024x2x128xbf16>, %v: tensor<2x1024x2x128xbf16>, %o: tensor<2x1024x2x128xbf16>, %l: tensor<2x2x1024xf32>, %do: tensor<2x1024x2x128xbf16>, %ids: tensor<2x1024xi32>)
     : (memref<2x1024x2x128xbf16>, memref<2x1024x2x128xbf16>, memref<2x1024x2x128xbf16>, memref<2x1024x2x128xbf16>, memref<2x2x1024xf32>, memref<2x1024x2x128xbf16>, memref<2x1024xi32>)
     -> (memref<2x1024x2x128xbf16>, memref<2x1024x2x128xbf16>, memref<2x1024x2x128xbf16>) {
