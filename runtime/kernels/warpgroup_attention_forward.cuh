@@ -8,7 +8,9 @@
 /// softmax(scale · Q · Kᵀ) · V. A block computes `warpgroups` · 64 queries of a head at a time, and goes through the
 /// tiles of keys from the last to the first. While a warpgroup computes the exponentials of one tile, its matmul with
 /// the values of the tile before and the matmuls of the other warpgroups run.
-template <class Problem, class Wgmma, int warpgroups, int keysPerTile, int stages,
+///
+/// With two `queryStages`, the queries and first keys of a tile are copied while the tile before ends.
+template <class Problem, class Wgmma, int warpgroups, int keysPerTile, int stages, int queryStages,
           int headsPerGroup = Problem::batches * Problem::queryHeads>
 class WarpgroupAttentionForward {
   using Element = typename Wgmma::Element;
@@ -21,10 +23,10 @@ class WarpgroupAttentionForward {
   static constexpr int copyRegisters = warpgroups == 2 ? 24 : 32;
 
   // Offsets in shared memory.
-  static constexpr int outputs = Queries::bytes, keyTiles = outputs + Queries::bytes;
+  static constexpr int outputs = queryStages * Queries::bytes, keyTiles = outputs + Queries::bytes;
   static constexpr int valueTiles = keyTiles + stages * Keys::bytes, barriers = valueTiles + stages * Keys::bytes;
   /// If data hides tiles: one VisitedTile per stage of keys.
-  static constexpr int visitedTiles = barriers + Ring<1>::bytes + 2 * Ring<stages>::bytes;
+  static constexpr int visitedTiles = barriers + Ring<queryStages>::bytes + 2 * Ring<stages>::bytes;
 
 public:
   static constexpr int threads = 128 * (warpgroups + 1), tiles = Tile::count;
@@ -58,8 +60,8 @@ public:
 private:
   __device__ WarpgroupAttentionForward()
       : shared((getSharedMemory() + 1023) & ~1023u), queryRing(shared + barriers),
-        keyRing(shared + barriers + Ring<1>::bytes),
-        valueRing(shared + barriers + Ring<1>::bytes + Ring<stages>::bytes) {}
+        keyRing(shared + barriers + Ring<queryStages>::bytes),
+        valueRing(shared + barriers + Ring<queryStages>::bytes + Ring<stages>::bytes) {}
 
   __device__ static Tile findTile(int number, const TileBits *bits, bool isRanked) {
     if constexpr (hidesTiles<Problem>)
@@ -84,7 +86,7 @@ private:
     for (int number; queue.next(number);) {
       const Tile tile = findTile(number, bits, isRanked);
       const unsigned barrier = queryRing.startFilling(Queries::bytes);
-      Queries::load(shared, queries, barrier, tile.first, tile.head, tile.batch);
+      Queries::load(shared + queryRing.getStage() * Queries::bytes, queries, barrier, tile.first, tile.head, tile.batch);
       queryRing.advance();
       // The order of use: the scores of a tile are computed before the values of the tile after it are needed.
       Visited visited(bits, tile);
@@ -111,12 +113,13 @@ private:
   __device__ void compute(const WarpgroupLane &lane, const TensorMap *output, float *logSumExp, const Score &score,
                           const TileBits *bits, bool isRanked) {
     const Turns<warpgroups> turns(lane.warpgroup);
-    const unsigned own = shared + lane.warpgroup * rowsPerWarpgroup * 128;
+    const unsigned ownRows = shared + lane.warpgroup * rowsPerWarpgroup * 128;
     TileQueue<Tile::count> queue;
 #pragma unroll 1
     for (int number; queue.next(number);) {
       const Tile tile = findTile(number, bits, isRanked);
       const auto ownTiles = OwnTiles::find<Problem>(tile, lane);
+      const unsigned own = ownRows + queryRing.getStage() * Queries::bytes;
       int keyTile = tile.keyTiles - 1;
       skipTiles(turns, lane, keyTile, ownTiles.last);
       queryRing.awaitFull();
@@ -187,7 +190,7 @@ private:
       valueRing.release(lane.isElected);
       skipTiles(turns, lane, keyTile, -1);
       if (output)
-        storeOutput<Queries>(*output, own + outputs, result, factors, tile, lane);
+        storeOutput<Queries>(*output, ownRows + outputs, result, factors, tile, lane);
     }
     if (lane.isElected)
       awaitStoresRead();
@@ -232,7 +235,7 @@ private:
   }
 
   const unsigned shared;
-  Ring<1> queryRing;
+  Ring<queryStages> queryRing;
   Ring<stages> keyRing, valueRing;
   // Per computing thread: parts of two rows.
   float scores[keysPerTile / 2], result[Keys::columns / 2];

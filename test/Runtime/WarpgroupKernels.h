@@ -150,9 +150,9 @@ void runForward(const TensorMap *queries, const TensorMap *keys, const TensorMap
 
 /// Returns the number of tiles of keys that blocks copy.
 template <class Problem, int warpgroups = 2, int keysPerTile = 128,
-          int headsPerGroup = Problem::batches * Problem::queryHeads, int stages = 2>
+          int headsPerGroup = Problem::batches * Problem::queryHeads, int stages = 2, int queryStages = 2>
 long long checkForward(int blocks, bool isRanked = false) {
-  using Kernel = WarpgroupAttentionForward<Problem, Wgmma, warpgroups, keysPerTile, stages, headsPerGroup>;
+  using Kernel = WarpgroupAttentionForward<Problem, Wgmma, warpgroups, keysPerTile, stages, queryStages, headsPerGroup>;
   Attention<Problem> attention(0);
   const TensorMap queries = attention.queries.map(64 * warpgroups), keys = attention.keys.map(keysPerTile),
                   values = attention.values.map(keysPerTile), output = attention.output.map(64);

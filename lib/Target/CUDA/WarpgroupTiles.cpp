@@ -58,6 +58,9 @@ FailureOr<WarpgroupTiles> WarpgroupTiles::select(AttentionStage stage, const Att
     selected.read("heads", tiles.headsPerGroup);
     if (tiles.headsPerGroup < 1 || tiles.headsPerGroup > heads)
       return selected.fail("heads must be from 1 to " + Twine(heads), whyNot);
+    ++tiles.queryStages;
+    if (tiles.getSharedBytes() > target.sharedBytesPerBlock)
+      --tiles.queryStages;
   }
   if (failed(selected.finish(whyNot)))
     return failure();
@@ -246,7 +249,7 @@ int64_t WarpgroupTiles::getSharedBytes() const {
   // Barriers take 16 bytes per stage. The first tile begins at a multiple of 1024 bytes.
   constexpr int64_t alignment = 1024, ring = 16;
   int64_t own = getTileBytes(getRowsPerBlock()), streamed = getTileBytes(streamedRows);
-  int64_t bytes = alignment + 2 * own + ring + (ring + streamed) * (stages + valueStages);
+  int64_t bytes = alignment + own + (ring + own) * queryStages + (ring + streamed) * (stages + valueStages);
   // One word per stage of the tiles from which hidden ones are left out.
   if (skipsHiddenTiles)
     bytes += 4 * stages;
@@ -272,6 +275,8 @@ std::string WarpgroupTiles::getTemplate(StringRef problem, StringRef wgmma, int6
                                             "WarpgroupAttentionKeys"};
   std::string text = names[static_cast<size_t>(stage)].str() + "<" + problem.str() + ", " + wgmma.str() + ", " +
                      std::to_string(warpgroups) + ", " + std::to_string(streamedRows) + ", " + std::to_string(stages);
+  if (stage == AttentionStage::Forward)
+    text += ", " + std::to_string(queryStages);
   if (headsPerGroup != sizes.batches * sizes.queryHeads)
     text += ", " + std::to_string(headsPerGroup);
   if (stage == AttentionStage::BackwardQueries)

@@ -81,6 +81,8 @@ private:
   int64_t stages, valueStages;
   /// Only for dK and dV: whether matmuls of neighbouring tiles overlap.
   bool overlapsTiles;
+  /// Only for the forward pass: tiles of queries in shared memory, two if there is room.
+  int64_t queryStages = 1;
   bool skipsHiddenTiles = false;
   /// Only for the forward pass: heads that are computed at the same time.
   int64_t headsPerGroup;

@@ -16,7 +16,7 @@
 // SELECT-SAME: exec.schedules = {sm_90a = [{forward = {heads = 8 : i64, rows = 128 : i64, stages = 2 : i64, tile = 128 : i64}, schedule = "warpgroup_attention"}]}
 // RUN: sed '/@lengthy/s/forward = {[^}]*}/forward = {tile = 64, rows = 128, heads = 3, stages = 4}/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=EDITED
 // EDITED: // Schedule warpgroup_attention: 128 queries per block of 2 warpgroups and one for copies, keys in tiles of 64, by wgmma.
-// EDITED: using Attention = WarpgroupAttentionForward<lengthy_problem, lengthy_wgmma, 2, 64, 4, 3>;
+// EDITED: using Attention = WarpgroupAttentionForward<lengthy_problem, lengthy_wgmma, 2, 64, 4, 2, 3>;
 // RUN: sed '/@lengthy/s/tile = 128/tile = 120/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=TILE
 // TILE: error: kernel 'lengthy' cannot have the selected schedule 'warpgroup_attention': it selects for 'forward' {heads = 16 : i64, rows = 192 : i64, stages = 2 : i64, tile = 120 : i64}: tile must be a multiple of 16 from 16 to 256{{$}}
 // RUN: sed '/@lengthy/s/tile = 128/tile = 160/' %t.mlir | not cs336-translate --emit-cuda 2>&1 | FileCheck %s --check-prefix=REGISTERS
@@ -34,7 +34,7 @@ module attributes {exec.architectures = ["ARCH"]} {
 // Many queries of narrow heads: three warpgroups compute.
 // CHECK: //===- lengthy -===//
 // CHECK: // Schedule warpgroup_attention: 192 queries per block of 3 warpgroups and one for copies, keys in tiles of 128, by wgmma.
-// CHECK-NEXT: // Grid of 132 blocks of 512 threads with 115792 bytes of shared memory.
+// CHECK-NEXT: // Grid of 132 blocks of 512 threads with 140384 bytes of shared memory.
 // CHECK: struct lengthy_problem {
 // CHECK: struct lengthy_wgmma {
 // CHECK-NEXT: using Element = __nv_bfloat16;
@@ -49,8 +49,8 @@ module attributes {exec.architectures = ["ARCH"]} {
 // CHECK-NEXT: lengthy(const __nv_bfloat16 *in0, const __nv_bfloat16 *in1, const __nv_bfloat16 *in2, __nv_bfloat16 *out0, float *out1,
 // CHECK-NEXT: const __grid_constant__ TensorMap queryMap, const __grid_constant__ TensorMap keyMap,
 // CHECK-NEXT: const __grid_constant__ TensorMap valueMap, const __grid_constant__ TensorMap outputMap) {
-// CHECK-NEXT: using Attention = WarpgroupAttentionForward<lengthy_problem, lengthy_wgmma, 3, 128, 2>;
-// CHECK-NEXT: static_assert(Attention::tiles == 352 && Attention::sharedBytes == 115792);
+// CHECK-NEXT: using Attention = WarpgroupAttentionForward<lengthy_problem, lengthy_wgmma, 3, 128, 2, 2>;
+// CHECK-NEXT: static_assert(Attention::tiles == 352 && Attention::sharedBytes == 140384);
 // CHECK-NEXT: Attention::run(&queryMap, &keyMap, &valueMap, &outputMap, out1);
 exec.kernel @lengthy(%q: tensor<1x4200x16x64xbf16>, %k: tensor<1x4200x16x64xbf16>, %v: tensor<1x4200x16x64xbf16>)
     : (memref<1x4200x16x64xbf16>, memref<1x4200x16x64xbf16>, memref<1x4200x16x64xbf16>) -> (memref<1x4200x16x64xbf16>, memref<1x16x4200xf32>) {
@@ -62,7 +62,7 @@ exec.kernel @lengthy(%q: tensor<1x4200x16x64xbf16>, %k: tensor<1x4200x16x64xbf16
 // With a score function, tiles of fewer keys leave it registers.
 // CHECK: //===- capped -===//
 // CHECK: // Schedule warpgroup_attention: 192 queries per block of 3 warpgroups and one for copies, keys in tiles of 96, by wgmma.
-// CHECK: WarpgroupAttentionForward<capped_problem, capped_wgmma, 3, 96, 2>;
+// CHECK: WarpgroupAttentionForward<capped_problem, capped_wgmma, 3, 96, 2, 2>;
 exec.kernel @capped(%q: tensor<1x4200x16x64xbf16>, %k: tensor<1x4200x16x64xbf16>, %v: tensor<1x4200x16x64xbf16>)
     : (memref<1x4200x16x64xbf16>, memref<1x4200x16x64xbf16>, memref<1x4200x16x64xbf16>) -> (memref<1x4200x16x64xbf16>, memref<1x16x4200xf32>) {
   %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
@@ -75,7 +75,7 @@ exec.kernel @capped(%q: tensor<1x4200x16x64xbf16>, %k: tensor<1x4200x16x64xbf16>
 }
 
 // Keys and values of all heads are larger than the second-level cache: 8 of 64 heads are computed at a time.
-// CHECK: WarpgroupAttentionForward<many_problem, many_wgmma, 2, 128, 2, 8>;
+// CHECK: WarpgroupAttentionForward<many_problem, many_wgmma, 2, 128, 2, 2, 8>;
 exec.kernel @many(%q: tensor<4x4096x16x128xbf16>) : (memref<4x4096x16x128xbf16>) -> (memref<4x4096x16x128xbf16>, memref<4x16x4096xf32>) {
   %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64, causal}
       : tensor<4x4096x16x128xbf16>, tensor<4x4096x16x128xbf16> -> tensor<4x16x4096xf32>
@@ -84,10 +84,10 @@ exec.kernel @many(%q: tensor<4x4096x16x128xbf16>) : (memref<4x4096x16x128xbf16>)
 
 // Few tiles: a block each.
 // CHECK: // Schedule warpgroup_attention: 128 queries per block of 2 warpgroups and one for copies, keys in tiles of 128, by wgmma.
-// CHECK-NEXT: // Grid of 24 blocks of 384 threads with 197712 bytes of shared memory.
+// CHECK-NEXT: // Grid of 24 blocks of 384 threads with 230496 bytes of shared memory.
 // CHECK: using Element = __half;
 // CHECK: "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
-// CHECK: WarpgroupAttentionForward<wide_problem, wide_wgmma, 2, 128, 2>;
+// CHECK: WarpgroupAttentionForward<wide_problem, wide_wgmma, 2, 128, 2, 2>;
 exec.kernel @wide(%q: tensor<2x300x4x128xf16>, %k: tensor<2x333x2x128xf16>, %v: tensor<2x333x2x128xf16>)
     : (memref<2x300x4x128xf16>, memref<2x333x2x128xf16>, memref<2x333x2x128xf16>) -> (memref<2x300x4x128xf16>, memref<2x4x300xf32>) {
   %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64}
@@ -96,7 +96,7 @@ exec.kernel @wide(%q: tensor<2x300x4x128xf16>, %k: tensor<2x333x2x128xf16>, %v: 
 }
 
 // CHECK: struct odd_wgmma::Matmul<80> {
-// CHECK: WarpgroupAttentionForward<odd_problem, odd_wgmma, 2, 128, 2>;
+// CHECK: WarpgroupAttentionForward<odd_problem, odd_wgmma, 2, 128, 2, 2>;
 exec.kernel @odd(%q: tensor<1x300x4x72xbf16>, %k: tensor<1x300x4x72xbf16>, %v: tensor<1x300x4x72xbf16>)
     : (memref<1x300x4x72xbf16>, memref<1x300x4x72xbf16>, memref<1x300x4x72xbf16>) -> (memref<1x300x4x72xbf16>, memref<1x4x300xf32>) {
   %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
