@@ -14,8 +14,8 @@
 /// the groups alternate: the work of tiles then changes little from one number to the next, and the rounds of a
 /// TileQueue give all blocks about equal work.
 ///
-/// By default, tiles have more work the later they are, or the earlier if seesMostLast is false. If data hides tiles, this
-/// does not hold, and the caller ranks them (RankTiles).
+/// By default, tiles have more work the later they are, or the earlier if seesMostLast is false. If data hides tiles,
+/// this does not hold, and the caller ranks them (RankTiles).
 template <class Problem, int queriesPerTile, int numKeysPerTile,
           int headsPerGroup = Problem::batches * Problem::queryHeads>
 struct QueryTile {

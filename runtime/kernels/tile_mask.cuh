@@ -23,8 +23,8 @@ struct TileBits {
 
 /// The bits of all tiles of `rowsOfQueries` queries and `rowsOfKeys` keys, [batches, own tiles, words]. The own tile is
 /// the one that a block computes: of keys if `ownsKeys`, else of queries. Streamed tiles go through the bits of words.
-/// After the words of own tile r there is room for two numbers: in `before` its work, and in `seen` the number of the own
-/// tile with the r-th most work.
+/// After the words of own tile r there is room for two numbers: in `before` its work, and in `seen` the number of the
+/// own tile with the r-th most work.
 template <class Problem, int rowsOfQueries, int rowsOfKeys, bool ownsKeys>
 struct TileMask {
   static constexpr int queryTiles = countTiles(Problem::queries, rowsOfQueries);
@@ -158,8 +158,8 @@ private:
   int place;
 };
 
-/// The function that ranks the own tiles of each batch by their work. A block ranks those of a batch. A seen tile that is
-/// not whole takes about twice as long as others, because its scores are computed pair by pair.
+/// The function that ranks the own tiles of each batch by their work. A block ranks those of a batch. A seen tile that
+/// is not whole takes about twice as long as others, because its scores are computed pair by pair.
 template <class Mask>
 class RankTiles {
 public:

@@ -33,8 +33,8 @@ public:
   /// The barriers, and the bytes by which the first tile may have to be moved for its alignment.
   static constexpr int sharedBytes = visitedTiles + (hidesTiles<Problem> ? 4 * stages : 0) + 1024;
 
-  /// `output` and `logSumExp` are null if they are not wanted. `bits` are those of Visited::Mask if data hides tiles, with
-  /// ranks if `isRanked`.
+  /// `output` and `logSumExp` are null if they are not wanted. `bits` are those of Visited::Mask if data hides tiles,
+  /// with ranks if `isRanked`.
   __device__ static void run(const TensorMap *queries, const TensorMap *keys, const TensorMap *values,
                              const TensorMap *output, float *logSumExp, const Score &score = {},
                              const TileBits *bits = nullptr, bool isRanked = false) {
@@ -86,7 +86,8 @@ private:
     for (int number; queue.next(number);) {
       const Tile tile = findTile(number, bits, isRanked);
       const unsigned barrier = queryRing.startFilling(Queries::bytes);
-      Queries::load(shared + queryRing.getStage() * Queries::bytes, queries, barrier, tile.first, tile.head, tile.batch);
+      Queries::load(shared + queryRing.getStage() * Queries::bytes, queries, barrier, tile.first, tile.head,
+                    tile.batch);
       queryRing.advance();
       // The order of use: the scores of a tile are computed before the values of the tile after it are needed.
       Visited visited(bits, tile);
