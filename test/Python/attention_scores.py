@@ -333,7 +333,7 @@ HIDDEN_TILES = [
     Attention("long-documents", 1, 2100, 2100, 1, 1, 128, (documents, causal())),
     Attention("long-narrow-documents", 1, 4200, 4200, 1, 1, 64, (documents, causal())),
     # More tiles than multiprocessors, which kernels sort.
-    Attention("documents-of-many-heads", 2, 1100, 1100, 14, 7, 64, (documents, causal())),
+    Attention("documents-of-many-heads", 2, 1040, 1040, 10, 5, 40, (documents, causal())),
 ]
 
 #: Attentions of long sequences whose queries see few keys: those of a window that is narrower than a tile, or of a

@@ -26,7 +26,8 @@ CASES = [
     Shape(1, 1100, 4, 64, key_heads=2),
     Shape(1, 2100, 2, 128),
     Shape(1, 577, 2, 80),
-    Attention("documents", 1, 1100, 1100, 24, 2, 64, (documents, causal())),
+    Attention("documents", 1, 1100, 1100, 4, 2, 64, (documents, causal())),
+    Attention("documents-of-many-heads", 1, 1100, 1100, 20, 2, 40, (documents, causal())),
     Attention("wide-documents", 1, 1100, 1100, 2, 2, 128, (documents, causal())),
     Attention("cap", 1, 1100, 1100, 4, 2, 64, (cap(2.0), causal())),
 ]
