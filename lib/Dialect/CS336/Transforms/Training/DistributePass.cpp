@@ -366,7 +366,8 @@ void Distributor::exchangeFactors() {
     replaceResults(member, sum, builder, 1.0 / static_cast<double>(distribution.worldSize));
   }
   for (MatmulOp gradient : gradients)
-    gradient.erase();
+    if (isOpTriviallyDead(gradient))
+      gradient.erase();
   numCollectives += exchange.numCollectives;
   numFactored = factored.size();
   remark::passed(function.getLoc(), distributeRemarks("Factored")) << remark::add(

@@ -16,6 +16,7 @@
 // RUN: sed 's/max_norm = 0.0/max_norm = 1.0/' %s | cs336-opt --cs336-distribute='world-size=2 mode=zero1 factors=9' | FileCheck %s --check-prefix=GRADIENTS
 // GRADIENTS-LABEL: func.func @train
 // GRADIENTS-NOT: all_to_all
+// GRADIENTS: return
 // REPLICATED-NOT: all_to_all
 // REPLICATED-NOT: all_gather
 
@@ -68,4 +69,19 @@ func.func @train(%x: tensor<8x96xbf16> {cs336.kind = "input", cs336.name = "x"},
   %b32 = cs336.cast %db : tensor<64x96xbf16> -> tensor<64x96xf32>
   %c32 = cs336.cast %twice : tensor<128x2xbf16> -> tensor<128x2xf32>
   return %loss, %a32, %b32, %c32, %dd : tensor<f32>, tensor<128x96xf32>, tensor<64x96xf32>, tensor<128x2xf32>, tensor<128x96xf32>
+}
+
+// The gradient of the own tokens stays if something else reads it.
+// CHECK-LABEL: func.func @returned
+// CHECK: %[[OWN:.*]] = cs336.matmul %{{.*}} {transpose_a} : tensor<8x128xbf16>, tensor<8x96xbf16> -> tensor<128x96xbf16>
+// CHECK: %[[WIDE:.*]] = cs336.cast %[[OWN]]
+// CHECK: %[[MEAN:.*]] = cs336.mul
+// CHECK: return %[[MEAN]], %[[WIDE]] : tensor<64x96xf32>, tensor<128x96xf32>
+func.func @returned(%x: tensor<8x96xbf16> {cs336.kind = "input", cs336.name = "x"}, %dy: tensor<8x128xbf16> {cs336.kind = "input", cs336.name = "dy"},
+                    %a: tensor<128x96xf32> {cs336.kind = "parameter", cs336.name = "a"})
+    -> (tensor<128x96xf32> {cs336.kind = "gradient", cs336.name = "a"}, tensor<128x96xf32> {cs336.kind = "output", cs336.name = "own"})
+    attributes {cs336.mode = #cs336.mode<train>} {
+  %da = cs336.matmul %dy, %x {transpose_a} : tensor<8x128xbf16>, tensor<8x96xbf16> -> tensor<128x96xbf16>
+  %a32 = cs336.cast %da : tensor<128x96xbf16> -> tensor<128x96xf32>
+  return %a32, %a32 : tensor<128x96xf32>, tensor<128x96xf32>
 }
