@@ -233,6 +233,20 @@ func.func @columns(%x: tensor<4x6xf32> {cs336.kind = "input", cs336.name = "x"})
 
 // -----
 
+// Two ranks exchange two parts each, so these columns become a dense copy.
+// CHECK-LABEL: exec.entry @more_columns_than_ranks
+func.func @more_columns_than_ranks(%x: tensor<3x8xf32> {cs336.kind = "input", cs336.name = "x"}) -> (tensor<4x3x2xf32> {cs336.kind = "output", cs336.name = "y"})
+    attributes {cs336.mode = #cs336.mode<forward>} {
+  // CHECK: exec.copy ins(%{{.*}} : memref<4x3x2xf32, strided<[2, 8, 1]>>) outs(%[[COPY:.*]] : memref<4x3x2xf32>)
+  // CHECK-NEXT: exec.collective all_to_all ins(%[[COPY]] : memref<4x3x2xf32>) outs(%y : memref<4x3x2xf32>) group = 2
+  %split = cs336.reshape %x : tensor<3x8xf32> -> tensor<3x4x2xf32>
+  %parts = cs336.transpose %split perm = [1, 0, 2] : tensor<3x4x2xf32> -> tensor<4x3x2xf32>
+  %y = cs336.collective all_to_all(%parts) group = 2 : (tensor<4x3x2xf32>) -> tensor<4x3x2xf32>
+  return %y : tensor<4x3x2xf32>
+}
+
+// -----
+
 // An all-reduce and a broadcast write over operands that nothing reads later. Other kinds do not, and neither does an
 // operand that is read again or has two positions.
 // CHECK-LABEL: exec.entry @in_place

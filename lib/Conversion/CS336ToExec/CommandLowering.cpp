@@ -27,11 +27,14 @@ struct CollectiveModel : CommandLoweringInterface::ExternalModel<CollectiveModel
   LogicalResult lowerToCommands(Operation *op, OpBuilder &builder, ValueRange operands, ValueRange results) const {
     auto collective = cast<cs336::CollectiveOp>(op);
     SmallVector<Value> sources;
-    bool mayBeColumns = collective.getKind() == CollectiveKind::AllToAll;
+    // A part for each rank may be columns of a matrix.
+    auto isColumns = [&](MemRefType type) {
+      return collective.getKind() == CollectiveKind::AllToAll && exec::hasPartsOfColumns(type) &&
+             type.getDimSize(0) == static_cast<int64_t>(collective.getGroup());
+    };
     for (Value operand : operands)
-      sources.push_back(mayBeColumns && exec::hasPartsOfColumns(cast<MemRefType>(operand.getType()))
-                            ? operand
-                            : makeDense(builder, op->getLoc(), operand));
+      sources.push_back(isColumns(cast<MemRefType>(operand.getType())) ? operand
+                                                                       : makeDense(builder, op->getLoc(), operand));
     exec::CollectiveOp::create(builder, op->getLoc(), collective.getKindAttr(), collective.getReductionAttr(), sources,
                                results, collective.getGroupAttr(), collective.getRootAttr());
     return success();

@@ -572,6 +572,17 @@ exec.entry @f mode<forward> {
 
 // -----
 
+// There must be a part for each rank.
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<3x8xf32>
+  %y = exec.output "y" output : memref<4x3x2xf32>
+  %v = exec.view %x : memref<3x8xf32> to memref<4x3x2xf32, strided<[2, 8, 1]>>
+  // expected-error@below {{needs dense buffers, has 'memref<4x3x2xf32, strided<[2, 8, 1]>>'}}
+  exec.collective all_to_all ins(%v : memref<4x3x2xf32, strided<[2, 8, 1]>>) outs(%y : memref<4x3x2xf32>) group = 2
+}
+
+// -----
+
 // Other collectives have no parts of columns.
 exec.entry @f mode<forward> {
   %x = exec.input "x" : memref<3x4xf32>

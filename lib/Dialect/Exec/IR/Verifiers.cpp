@@ -210,7 +210,8 @@ LogicalResult CollectiveOp::verify() {
   for (OpOperand &operand : getOperation()->getOpOperands()) {
     bool mayBeColumns = getKind() == CollectiveKind::AllToAll && operand.getOperandNumber() < getSources().size();
     MemRefType type = bufferType(operand.get());
-    if (!dropOffset(type).getLayout().isIdentity() && !(mayBeColumns && hasPartsOfColumns(type)))
+    bool isColumns = mayBeColumns && hasPartsOfColumns(type) && type.getDimSize(0) == static_cast<int64_t>(getGroup());
+    if (!isColumns && !dropOffset(type).getLayout().isIdentity())
       return emitOpError() << "needs dense buffers, has " << type;
   }
   bool keepsPlaces = getKind() == CollectiveKind::AllReduce || getKind() == CollectiveKind::Broadcast;
