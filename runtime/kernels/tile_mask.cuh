@@ -159,7 +159,7 @@ private:
 };
 
 /// The function that ranks the own tiles of each batch by their work. A block ranks those of a batch. A seen tile that
-/// is not whole takes about twice as long as others, because its scores are computed pair by pair.
+/// is not whole counts twice, because its scores are computed pair by pair.
 template <class Mask>
 class RankTiles {
 public:

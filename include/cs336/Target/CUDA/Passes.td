@@ -63,7 +63,8 @@ def FuseUpdatesPass : Pass<"exec-fuse-updates", "::mlir::ModuleOp"> {
     - the result has at least 256 rows and 256 columns, and both numbers are multiples of 64;
     - in memory, an operand has one row per token, and each row starts at a multiple of 16 bytes;
     - only this GEMM writes the gradient, and only this launch reads it. Programs that clip gradients by their norm, scale
-      the loss in f16 or average gradients over ranks read gradients elsewhere, so nothing is fused in them;
+      the loss in f16 or exchange gradients between ranks read gradients elsewhere, so nothing is fused in them.
+      Gradients from the factors of all ranks (`factors` of `--cs336-distribute`) are fused;
     - the kernel of the launch is element-wise and reads its operands in memory order, or single elements.
 
     The new launch follows the last command that reads or writes what the update writes. Such a command is the GEMM that
