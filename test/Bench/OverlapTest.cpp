@@ -14,6 +14,11 @@ using cs336::runtime::Trace;
 using cs336::runtime::TracedCommand;
 using cs336::runtime::TraceSpan;
 
+/// Times are in microseconds.
+static Overlap makeOverlap(int64_t communication, int64_t compute, int64_t exposed) {
+  return {.communication = 1000 * communication, .compute = 1000 * compute, .exposed = 1000 * exposed};
+}
+
 /// A trace with one command per phase, to which spans are added.
 class OverlapTest : public ::testing::Test {
 protected:
@@ -24,10 +29,11 @@ protected:
       trace.commands.emplace_back().phase = phase;
   }
 
+  /// Adds a span of a command. Times are in microseconds.
   void add(int32_t command, int64_t start, int64_t duration, uint32_t stream = 0) {
     TraceSpan &span = trace.spans.emplace_back();
-    span.start_ns = start;
-    span.duration_ns = duration;
+    span.start_ns = 1000 * start;
+    span.duration_ns = 1000 * duration;
     span.command = command;
     span.stream = stream;
   }
@@ -41,46 +47,60 @@ TEST_F(OverlapTest, OneAfterAnotherIsExposed) {
   add(kBackward, 0, 100);
   add(kCommunication, 100, 50);
   add(kOptimizer, 150, 30);
-  EXPECT_EQ(computeOverlap(trace), (Overlap{.communication = 50, .compute = 130, .exposed = 50}));
+  EXPECT_EQ(computeOverlap(trace), makeOverlap(50, 130, 50));
 }
 
 TEST_F(OverlapTest, HiddenCommunicationIsNotExposed) {
   add(kBackward, 0, 100);
   add(kCommunication, 20, 50, /*stream=*/1);
-  EXPECT_EQ(computeOverlap(trace), (Overlap{.communication = 50, .compute = 100, .exposed = 0}));
+  EXPECT_EQ(computeOverlap(trace), makeOverlap(50, 100, 0));
 }
 
 TEST_F(OverlapTest, PartIsExposed) {
   add(kCommunication, 10, 60, /*stream=*/1); // From 10 to 70: hidden from 20 to 30 and from 40 to 60.
   add(kBackward, 20, 10);
   add(kBackward, 40, 20);
-  EXPECT_EQ(computeOverlap(trace), (Overlap{.communication = 60, .compute = 30, .exposed = 30}));
+  EXPECT_EQ(computeOverlap(trace), makeOverlap(60, 30, 30));
 }
 
 TEST_F(OverlapTest, CollectivesAtOnceCountTwiceAndAreExposedOnce) {
   add(kCommunication, 0, 40, /*stream=*/1);
   add(kCommunication, 20, 40, /*stream=*/2);
-  EXPECT_EQ(computeOverlap(trace), (Overlap{.communication = 80, .compute = 0, .exposed = 60}));
+  EXPECT_EQ(computeOverlap(trace), makeOverlap(80, 0, 60));
 }
 
 TEST_F(OverlapTest, KernelsAtOnceAreOneTimeOfComputation) {
   add(kBackward, 0, 50);
   add(kOptimizer, 30, 50, /*stream=*/1);
   add(kCommunication, 40, 100, /*stream=*/2);
-  EXPECT_EQ(computeOverlap(trace), (Overlap{.communication = 100, .compute = 80, .exposed = 60}));
+  EXPECT_EQ(computeOverlap(trace), makeOverlap(100, 80, 60));
 }
 
 TEST_F(OverlapTest, CopiesOfInputsHideNothing) {
   add(TraceSpan::kNoCommand, 0, 100);
   add(kCommunication, 0, 30, /*stream=*/1);
-  EXPECT_EQ(computeOverlap(trace), (Overlap{.communication = 30, .compute = 0, .exposed = 30}));
+  EXPECT_EQ(computeOverlap(trace), makeOverlap(30, 0, 30));
 }
 
 TEST_F(OverlapTest, GapsBetweenCommandsAreNeither) {
   add(kBackward, 0, 10);
   add(kCommunication, 50, 10);
   add(kOptimizer, 90, 10);
-  EXPECT_EQ(computeOverlap(trace), (Overlap{.communication = 10, .compute = 20, .exposed = 10}));
+  EXPECT_EQ(computeOverlap(trace), makeOverlap(10, 20, 10));
+}
+
+TEST_F(OverlapTest, LaunchesAreNotExposed) {
+  add(kBackward, 0, 10);
+  add(kBackward, 11, 10);
+  add(kBackward, 23, 10);
+  add(kCommunication, 0, 40, /*stream=*/1);
+  EXPECT_EQ(computeOverlap(trace), makeOverlap(40, 30, 9)); // 21 to 23, and 33 to 40.
+}
+
+TEST_F(OverlapTest, TimeBeforeTheFirstComputationIsExposed) {
+  add(kCommunication, 0, 1);
+  add(kBackward, 1, 10);
+  EXPECT_EQ(computeOverlap(trace), makeOverlap(1, 10, 1));
 }
 
 } // namespace cs336::bench::overlap_test

@@ -58,6 +58,7 @@ void cs336::bench::mergeResults(llvm::ArrayRef<RankResult> results, DDPMeasureme
   measurement.lastLoss = getMean(results, &RankResult::lastLoss, measurement.spread);
   DDPMeasurement::Times times;
   bool isProfiled = true;
+  double meanExposed = 0;
   for (const RankResult &result : results) {
     measurement.joinSeconds = std::max(measurement.joinSeconds.value_or(0), result.joinSeconds);
     measurement.loadSeconds = std::max(measurement.loadSeconds.value_or(0), result.loadSeconds);
@@ -72,14 +73,21 @@ void cs336::bench::mergeResults(llvm::ArrayRef<RankResult> results, DDPMeasureme
     auto add = [&](double &sum, int64_t nanoseconds) { sum += static_cast<double>(nanoseconds) * 1e-6 / steps; };
     add(times.communication, result.overlap->communication);
     add(times.compute, result.overlap->compute);
-    add(times.exposed, result.overlap->exposed);
+    add(meanExposed, result.overlap->exposed);
     add(times.gatherWait, result.gatherWaits->waited);
     times.lateGathers += static_cast<double>(result.gatherWaits->late) / steps;
     for (double milliseconds : result.profiledMilliseconds)
       times.step += milliseconds / steps;
   }
-  if (isProfiled)
-    measurement.times = times;
+  if (!isProfiled)
+    return;
+  // The other ranks also wait for the rank that waits least.
+  times.exposed = std::numeric_limits<double>::infinity();
+  for (const RankResult &result : results)
+    times.exposed = std::min(times.exposed, static_cast<double>(result.overlap->exposed) * 1e-6 /
+                                                static_cast<double>(result.profiledMilliseconds.size()));
+  times.imbalance = meanExposed - times.exposed;
+  measurement.times = times;
 }
 
 absl::StatusOr<std::unique_ptr<DDPBenchmark>> DDPBenchmark::create(DDPOptions options) {

@@ -202,6 +202,7 @@ static void appendCommunication(Columns &columns) {
   add("exposed (ms)", "exposed_ms", 3, [](const Times &times) -> Number { return times.exposed; });
   add("exposed (%)", "exposed_percent", 1,
       [](const Times &times) -> Number { return getPercent(times.exposed, times.step); });
+  add("imbalance (ms)", "imbalance_ms", 3, [](const Times &times) -> Number { return times.imbalance; });
   add("compute (ms)", "compute_ms", 3, [](const Times &times) -> Number { return times.compute; });
   add(
       "profiled step (ms)", "profiled_step_ms", 3, [](const Times &times) -> Number { return times.step; },

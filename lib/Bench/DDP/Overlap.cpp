@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <optional>
 #include <vector>
 
 using namespace cs336;
@@ -20,6 +21,9 @@ Overlap &Overlap::operator+=(const Overlap &other) {
   exposed += other.exposed;
   return *this;
 }
+
+/// Idle times up to this one lie between any two kernels that depend on each other, with and without communication.
+static constexpr int64_t kLaunchNanoseconds = 1000;
 
 namespace {
 /// The begin or the end of a span.
@@ -45,14 +49,24 @@ Overlap bench::computeOverlap(const runtime::Trace &trace) {
   }
   llvm::sort(edges, [](const Edge &a, const Edge &b) { return a.time < b.time; });
   int communicating = 0, computing = 0;
-  int64_t last = 0;
+  // Of the time since the last computation: its begin, if there was one, and the communication in it.
+  std::optional<int64_t> idleSince;
+  int64_t last = 0, exposed = 0;
   for (const Edge &edge : edges) {
     if (computing > 0)
       overlap.compute += edge.time - last;
     else if (communicating > 0)
-      overlap.exposed += edge.time - last;
+      exposed += edge.time - last;
+    if (!edge.isCommunication && computing == 0) {
+      if (!idleSince || edge.time - *idleSince > kLaunchNanoseconds)
+        overlap.exposed += exposed;
+      exposed = 0;
+    }
     (edge.isCommunication ? communicating : computing) += edge.change;
+    if (!edge.isCommunication && computing == 0)
+      idleSince = edge.time;
     last = edge.time;
   }
+  overlap.exposed += exposed;
   return overlap;
 }

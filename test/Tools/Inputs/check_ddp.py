@@ -17,8 +17,11 @@ for row in rows:
     assert math.isclose(row["tokens_per_second"], tokens / row["mean_ms"] * 1e3, rel_tol=1e-6)
     assert row["values"] == "agree" and row["rank_spread"] == 0
     assert row["system"] == "cs336"
-    # One command at a time: nothing hides communication, and both make up most of a step.
-    assert math.isclose(row["exposed_ms"], row["communication_ms"], rel_tol=1e-6)
+    # One command at a time: nothing hides communication, and both make up most of a step. Collectives of at most 1 µs
+    # between two commands do not count.
+    exposed = row["exposed_ms"] + row["imbalance_ms"]
+    assert row["communication_ms"] - 1e-3 * row["collectives"] <= exposed * (1 + 1e-6)
+    assert exposed <= row["communication_ms"] * (1 + 1e-6) and row["imbalance_ms"] >= -1e-9
     assert row["communication_ms"] + row["compute_ms"] <= row["profiled_step_ms"]
     # Every gather is waited for, from the end of the computation before it.
     waits = [row[key] for key in ("gathers", "late_gathers", "gather_wait_ms")]

@@ -48,7 +48,9 @@ struct DDPMeasurement {
   Exchange exchange;
   /// Per profiled step, the mean over ranks, in milliseconds. Absent without a profile.
   struct Times {
-    double communication = 0, compute = 0, exposed = 0;
+    double communication = 0, compute = 0;
+    /// The exposed communication of the rank with the least, and how much more the mean over ranks is.
+    double exposed = 0, imbalance = 0;
     /// The time in which computation waits for gathers, and the number of gathers that it waits for.
     double gatherWait = 0, lateGathers = 0;
     /// The mean time of a profiled step.

@@ -21,7 +21,8 @@ struct Overlap {
   int64_t communication = 0;
   /// The time in which at least one command of another phase runs.
   int64_t compute = 0;
-  /// The time in which communication runs, and no command of another phase does.
+  /// The time in which communication runs, and no command of another phase does for more than 1 µs. In shorter times,
+  /// a GPU launches its next kernel.
   int64_t exposed = 0;
 
   bool operator==(const Overlap &) const = default;
