@@ -176,14 +176,17 @@ LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions
     return error(
         "the option tuned-schedules of the pipeline requires target=cuda: the CPU's kernels have no schedules");
   manager.addPass(exec::createGatherInPlacePass());
-  // Runs before launches are batched, which would delay the gathers. A CPU session does one command at a time.
-  exec::GatherAheadPassOptions ahead;
-  ahead.percent = options.gatherAhead.hasValue() ? options.gatherAhead : isCUDA ? 100 : 0;
-  manager.addPass(exec::createGatherAheadPass(ahead));
   if (isCUDA) {
     manager.addPass(exec::createCopiesToKernelsPass());
     if (fusesUpdates(options))
       manager.addPass(createFuseUpdatesPass());
+  }
+  // Runs after updates have moved, and before launches are batched, which would delay the gathers. A CPU session does
+  // one command at a time.
+  exec::GatherAheadPassOptions ahead;
+  ahead.percent = options.gatherAhead.hasValue() ? options.gatherAhead : isCUDA ? 100 : 0;
+  manager.addPass(exec::createGatherAheadPass(ahead));
+  if (isCUDA) {
     // Runs before workspaces are added, because a batch has a single workspace.
     manager.addPass(createBatchLaunchesPass());
     // Runs before workspaces are added, because their sizes depend on the schedules.

@@ -173,26 +173,19 @@ exec.entry @alone mode<train> {
 
 // -----
 
-// The own part changes before the last collective, and another entry changes the other variable.
-// CHECK: exec.variable @w parameter : memref<64xf32> {gathered, shards = 2 : i64}
+// Another entry changes the variable.
 // CHECK: exec.variable @v parameter : memref<64xf32> {gathered, shards = 2 : i64}
 // CHECK-NOT: exec.entry @prepare
-exec.variable @w parameter : memref<64xf32> {gathered, shards = 2 : i64}
 exec.variable @v parameter : memref<64xf32> {gathered, shards = 2 : i64}
-exec.entry @early mode<train> {
-  %w = exec.get @w : memref<64xf32>
+exec.entry @one_of_two mode<train> {
   %v = exec.get @v : memref<64xf32>
-  %all_w = exec.get gathered @w : memref<128xf32>
   %all_v = exec.get gathered @v : memref<128xf32>
-  %dw = exec.alloc : memref<64xf32>
+  %dv = exec.alloc : memref<64xf32>
   %large = exec.alloc : memref<4096xf32>
   %x = exec.input "x" : memref<4096xf32>
-  exec.collective all_gather ins(%w : memref<64xf32>) outs(%all_w : memref<128xf32>) group = 2
   exec.collective all_gather ins(%v : memref<64xf32>) outs(%all_v : memref<128xf32>) group = 2
-  exec.collective reduce_scatter mean ins(%all_w : memref<128xf32>) outs(%dw : memref<64xf32>) group = 2
-  exec.copy ins(%dw : memref<64xf32>) outs(%w : memref<64xf32>)
-  exec.collective reduce_scatter mean ins(%all_v : memref<128xf32>) outs(%dw : memref<64xf32>) group = 2
-  exec.copy ins(%dw : memref<64xf32>) outs(%v : memref<64xf32>)
+  exec.collective reduce_scatter mean ins(%all_v : memref<128xf32>) outs(%dv : memref<64xf32>) group = 2
+  exec.copy ins(%dv : memref<64xf32>) outs(%v : memref<64xf32>)
   exec.copy ins(%x : memref<4096xf32>) outs(%large : memref<4096xf32>)
 }
 exec.entry @other mode<train> {
@@ -237,4 +230,53 @@ exec.entry @into_another mode<train> {
   exec.collective all_gather ins(%a : memref<64xf32>) outs(%all_b : memref<128xf32>) group = 2
   exec.collective reduce_scatter mean ins(%all_b : memref<128xf32>) outs(%db : memref<64xf32>) group = 2
   exec.copy ins(%db : memref<64xf32>) outs(%b : memref<64xf32>)
+}
+
+// -----
+
+// An update before the last collective keeps its place, and its gather follows it, beside the long copy.
+// CHECK: exec.variable @c parameter : memref<64xf32> {gathered, kept, shards = 2 : i64}
+// CHECK-LABEL: exec.entry @updated_early
+// CHECK-NOT: exec.collective all_gather
+// CHECK: exec.collective reduce_scatter
+// CHECK-NEXT: exec.copy ins({{.*}}) outs(%c :
+// CHECK-NEXT: exec.collective all_gather ins(%c :
+// CHECK-NEXT: exec.copy
+// CHECK-NEXT: exec.collective reduce_scatter
+// CHECK-NEXT: exec.copy
+// CHECK-NEXT: }
+exec.variable @c parameter : memref<64xf32> {gathered, shards = 2 : i64}
+exec.variable @e parameter : memref<4194304xf32>
+exec.entry @updated_early mode<train> {
+  %c = exec.get @c : memref<64xf32>
+  %e = exec.get @e : memref<4194304xf32>
+  %all_c = exec.get gathered @c : memref<128xf32>
+  %dc = exec.alloc : memref<64xf32>
+  %de = exec.alloc : memref<4194304xf32>
+  %x = exec.input "x" : memref<8388608xf32>
+  %y = exec.alloc : memref<8388608xf32>
+  exec.collective all_gather ins(%c : memref<64xf32>) outs(%all_c : memref<128xf32>) group = 2
+  exec.collective reduce_scatter mean ins(%all_c : memref<128xf32>) outs(%dc : memref<64xf32>) group = 2
+  exec.copy ins(%dc : memref<64xf32>) outs(%c : memref<64xf32>)
+  exec.copy ins(%x : memref<8388608xf32>) outs(%y : memref<8388608xf32>)
+  exec.collective reduce_scatter mean ins(%y : memref<8388608xf32>) outs(%de : memref<4194304xf32>) group = 2
+  exec.copy ins(%de : memref<4194304xf32>) outs(%e : memref<4194304xf32>)
+}
+
+// -----
+
+// An update before the gather: the commands after the gather need the new parts.
+// CHECK: exec.variable @c parameter : memref<64xf32> {gathered, shards = 2 : i64}
+// CHECK-LABEL: exec.entry @updated_before
+// CHECK: exec.copy
+// CHECK-NEXT: exec.collective all_gather
+exec.variable @c parameter : memref<64xf32> {gathered, shards = 2 : i64}
+exec.entry @updated_before mode<train> {
+  %c = exec.get @c : memref<64xf32>
+  %all_c = exec.get gathered @c : memref<128xf32>
+  %x = exec.input "x" : memref<64xf32>
+  %y = exec.output "y" output : memref<128xf32>
+  exec.copy ins(%x : memref<64xf32>) outs(%c : memref<64xf32>)
+  exec.collective all_gather ins(%c : memref<64xf32>) outs(%all_c : memref<128xf32>) group = 2
+  exec.copy ins(%all_c : memref<128xf32>) outs(%y : memref<128xf32>)
 }

@@ -48,7 +48,6 @@ private:
   llvm::DenseMap<StringAttr, Uses> uses;
   /// Variables that other entries write, except those of mode `prepare`.
   llvm::DenseSet<StringAttr> writtenElsewhere;
-  unsigned end = 0; // Position after the last collective.
 };
 
 struct GatherAheadPass : exec::impl::GatherAheadPassBase<GatherAheadPass>, CountingPass {
@@ -77,8 +76,6 @@ UnitFinder::UnitFinder(EntryOp entry, ArrayRef<CommandOpInterface> commands)
     : commands(commands), symbols(entry->getParentOp()) {
   for (auto [position, each] : llvm::enumerate(commands)) {
     CommandOpInterface command = each;
-    if (communicates(command))
-      end = position + 1;
     for (Value write : command.getWrites())
       if (GetOp variable = getVariableStorage(write)) {
         Uses &itsUses = uses[variable.getVariableAttr().getAttr()];
@@ -107,8 +104,9 @@ std::optional<UpdateUnit> UnitFinder::read(CollectiveOp gather, unsigned positio
       return std::nullopt;
     StringAttr name = part.getVariableAttr().getAttr();
     const Uses &itsUses = uses.at(name); // The gather itself is one.
-    bool isUpdatedLast = llvm::all_of(itsUses.writesOfPart, [&](unsigned position) { return position >= end; });
-    if (itsUses.gathers != 1 || !isUpdatedLast || writtenElsewhere.contains(name))
+    // The commands that read the parts of all ranks are between the gather and the updates.
+    bool isUpdatedLater = llvm::all_of(itsUses.writesOfPart, [&](unsigned update) { return update > position; });
+    if (itsUses.gathers != 1 || !isUpdatedLater || writtenElsewhere.contains(name))
       return std::nullopt;
     llvm::append_range(unit.updates, itsUses.writesOfPart);
     auto bytes = static_cast<double>(getStorageBytes(symbols.lookup<VariableOp>(name).getBufferType()));

@@ -36,6 +36,8 @@ UpdateOrder::UpdateOrder(EntryOp entry, ArrayRef<CommandOpInterface> commands, A
     totalBytes += each;
 }
 
+bool UpdateOrder::isUpdatedFirst(size_t unit) const { return units[unit].updates.back() < begin; }
+
 unsigned UpdateOrder::getReadiness(size_t unit) const {
   unsigned readiness = 0;
   for (unsigned update : units[unit].updates)
@@ -102,17 +104,31 @@ void UpdateOrder::Builder::placeUnits(ArrayRef<size_t> numbers) {
     positions.push_back(order.units[number].position);
 }
 
-/// Places the commands up to the last collective, apart from the gathers of the first `count` units.
+/// Places the commands up to the last collective, apart from the gathers of the first `count` units. The gathers of
+/// units that are updated before follow their updates.
 void UpdateOrder::Builder::placeFirst(size_t count) {
-  for (unsigned position = 0; position < order.begin; ++position)
-    if (llvm::none_of(order.units.take_front(count), [&](const UpdateUnit &unit) { return unit.position == position; }))
+  llvm::BitVector isMoved(order.begin);
+  llvm::DenseMap<unsigned, SmallVector<unsigned, 1>> followers;
+  for (size_t number = 0; number < count; ++number) {
+    const UpdateUnit &unit = order.units[number];
+    isMoved.set(unit.position);
+    if (order.isUpdatedFirst(number))
+      followers[unit.updates.back()].push_back(unit.position);
+  }
+  for (unsigned position = 0; position < order.begin; ++position) {
+    isPlaced.set(position);
+    if (!isMoved.test(position))
       positions.push_back(position);
+    llvm::append_range(positions, followers.lookup(position));
+  }
 }
 
 SmallVector<unsigned> UpdateOrder::order(size_t count) const {
-  auto numbers = llvm::to_vector(llvm::seq<size_t>(0, count));
+  auto numbers =
+      llvm::filter_to_vector(llvm::seq<size_t>(0, count), [&](size_t unit) { return !isUpdatedFirst(unit); });
   llvm::stable_sort(numbers, [&](size_t lhs, size_t rhs) { return getReadiness(lhs) < getReadiness(rhs); });
-  ArrayRef<size_t> early = ArrayRef(numbers).take_front(count / 2), late = ArrayRef(numbers).drop_front(count / 2);
+  size_t half = numbers.size() / 2;
+  ArrayRef<size_t> early = ArrayRef(numbers).take_front(half), late = ArrayRef(numbers).drop_front(half);
 
   Builder alone(*this);
   alone.placeUnits(early);

@@ -27,8 +27,8 @@ struct UpdateUnit {
 /// run beside updates.
 class UpdateOrder {
 public:
-  /// `units` have the order of their gathers. Their updates follow the last collective. Memory has `linkRatio` times
-  /// the bandwidth of gathers by copy engines.
+  /// `units` have the order of their gathers, and at least one update each. Memory has `linkRatio` times the bandwidth
+  /// of gathers by copy engines.
   UpdateOrder(EntryOp entry, llvm::ArrayRef<CommandOpInterface> commands, llvm::ArrayRef<UpdateUnit> units,
               double linkRatio);
 
@@ -36,16 +36,19 @@ public:
   /// shortest predicted time (`StepSimulation`): the smallest number if several are equally good.
   size_t chooseCount(size_t most) const;
 
-  /// Returns the positions of all commands in their new order. The gathers of the first `count` units follow the last
-  /// collective.
+  /// Returns the positions of all commands in their new order. The gathers of the first `count` units follow their
+  /// updates.
   ///
-  /// The half of the units whose gradients are ready first is updated first, and gathered. The other half follows, and
-  /// is gathered too. All other commands come last, in their order. If the second half needs later collectives and the
-  /// updates of the first one are few, some of the other updates come before: the device has them to do while it waits.
+  /// Updates before the last collective keep their places. Of the other units, the half whose gradients are ready first
+  /// is updated first, and gathered. The other half follows, and is gathered too. All other commands come last, in
+  /// their order. If the second half needs later collectives and the updates of the first one are few, some of the
+  /// other updates come before: the device has them to do while it waits.
   llvm::SmallVector<unsigned> order(size_t count) const;
 
 private:
   class Builder;
+  /// Returns whether all updates of the unit are before the last collective.
+  bool isUpdatedFirst(size_t unit) const;
   unsigned getReadiness(size_t unit) const;
 
   llvm::ArrayRef<CommandOpInterface> commands;

@@ -163,12 +163,13 @@ def GatherAheadPass : Pass<"exec-gather-ahead", "::mlir::ModuleOp"> {
     memory until the next step (`kept`).
 
     It moves a gather of an entry of mode `train` if all its operands are in place (`--exec-gather-in-place`), if the
-    entry gathers their variables once, and if it writes their own parts only after its last collective. The entry
+    entry gathers their variables once, and if it writes their own parts only after the gather. The entry
     `prepare` gathers the same variables after callers have set, loaded or initialized them: all ranks must do this
     together. The pass creates the entry if the module has none of this name.
 
-    **Order.** The commands after the last collective are reordered as their dependences allow. The half of the moved
-    gathers whose gradients are ready first comes first: the updates, then the gathers. The other half follows, then all
+    **Order.** Commands up to the last collective keep their order. If all updates of a moved gather are among them, it
+    follows the last of these updates. The commands after the last collective are reordered as their dependences allow.
+    The half of the other moved gathers whose gradients are ready first comes first: the updates, then the gathers. The other half follows, then all
     other commands. If the second half depends on later collectives, and the updates of the first half are less than an
     eighth of all bytes, other updates come before them.
 
@@ -178,8 +179,8 @@ def GatherAheadPass : Pass<"exec-gather-ahead", "::mlir::ModuleOp"> {
     two ranks, and before a GEMM, copy engines do gathers, and memory has `link-ratio` times their bandwidth. The
     default of 16 stands for 185 GB/s on an H100, which copies of several layers reach while layers are computed.
 
-    Run it after `--exec-gather-in-place`, and before launches are batched: a batch does not move past a gather of its
-    results.
+    Run it after `--exec-gather-in-place` and `--exec-fuse-updates`, which moves updates, and before launches are
+    batched: a batch does not move past a gather of its results.
 
     Before:
 
