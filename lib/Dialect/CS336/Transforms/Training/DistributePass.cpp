@@ -43,6 +43,9 @@ static constexpr int64_t kAutomaticPrefetch = -1;
 /// Bytes of the largest bucket of several gradients, unless a size is given. Two H200s exchange so many bytes with 98 %
 /// of the bandwidth of 1 GiB, so that larger buckets only end later (docs/Rationale/RanksOnGPUs.md).
 static constexpr int64_t kMostBucketBytes = int64_t{256} << 20;
+/// Buckets of factors that are exchanged between those of a gradient and its matmul. In mode fsdp the backward pass
+/// also waits for parameters, and steps with a longer lead are slower (docs/Rationale/FactorsOfGradients.md).
+static constexpr size_t kLead = 4, kLeadOfFSDP = 2;
 /// More layers than a model has: all gathers are at the start.
 static constexpr int64_t kAllLayers = std::numeric_limits<int64_t>::max();
 
@@ -357,7 +360,8 @@ void Distributor::exchangeFactors() {
 
   BucketSize size = distribution.bucketSize;
   FactorExchange exchange(distribution.worldSize,
-                          kMiB * (!size.isAutomatic && size.mib != 0 ? size.mib : kLeastBucketMiB));
+                          kMiB * (!size.isAutomatic && size.mib != 0 ? size.mib : kLeastBucketMiB),
+                          distribution.mode == DistributeMode::FSDP ? kLeadOfFSDP : kLead);
   int64_t gradientBytes = 0;
   OpBuilder builder(terminator);
   for (auto [member, sum] : llvm::zip_equal(factored, exchange.build(gradients))) {

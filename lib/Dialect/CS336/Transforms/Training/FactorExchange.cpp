@@ -15,10 +15,6 @@
 using namespace mlir;
 using namespace cs336;
 
-/// The buckets that are exchanged between the end of a bucket's exchange and its matmuls. The links are then busy while
-/// a kernel that computes and applies several gradients runs.
-static constexpr size_t kBucketsBetween = 2;
-
 bool cs336::hasFactors(Value gradient) {
   auto matmul = gradient.getDefiningOp<MatmulOp>();
   return matmul && matmul->hasOneUse() && matmul.getTransposeA() && !matmul.getTransposeB() && !matmul.hasEpilogue() &&
@@ -108,8 +104,8 @@ SmallVector<Value> FactorExchange::build(ArrayRef<MatmulOp> gradients) {
   SmallVector<Value> sums;
   for (auto [number, bucket] : llvm::enumerate(buckets)) {
     OpBuilder builder(ends[number]->getBlock()->getTerminator());
-    if (number + kBucketsBetween < buckets.size())
-      builder.setInsertionPointAfter(ends[number + kBucketsBetween]);
+    if (number + lead < buckets.size())
+      builder.setInsertionPointAfter(ends[number + lead]);
     for (MatmulOp gradient : bucket)
       sums.push_back(MatmulOp::create(builder, gradient.getLoc(), columns.lookup(gradient.getLhs()),
                                       gathered.lookup(gradient.getRhs()), /*transposeA=*/true, /*transposeB=*/false,

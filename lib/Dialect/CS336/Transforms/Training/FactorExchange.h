@@ -25,8 +25,9 @@ double getFactorRatio(MatmulOp gradient, int64_t ranks);
 /// ranks. This takes ranks·tokens · rows/ranks · columns multiplications, as many as the gradient of its own tokens.
 class FactorExchange {
 public:
-  /// A bucket of factors is complete when ranks send `bucketBytes` or more.
-  FactorExchange(int64_t ranks, double bucketBytes) : ranks(ranks), bucketBytes(bucketBytes) {}
+  /// A bucket of factors is complete when ranks send `bucketBytes` or more. Its sums are computed after the exchange of
+  /// `lead` more buckets has begun. The links are then busy while a kernel that computes and applies several sums runs.
+  FactorExchange(int64_t ranks, double bucketBytes, size_t lead) : ranks(ranks), bucketBytes(bucketBytes), lead(lead) {}
 
   /// Exchanges the factors of gradients, which are in the order in which they are ready. Returns this rank's rows of
   /// their sums, which the caller uses instead. A sum is computed a few buckets later than its factors are ready, so
@@ -43,6 +44,7 @@ private:
 
   int64_t ranks, numBuckets = 0;
   double bucketBytes;
+  size_t lead;
   /// By factor of this rank: its columns for this rank's rows, of all ranks, and the factors of all ranks.
   llvm::DenseMap<mlir::Value, mlir::Value> columns, gathered;
 };

@@ -123,9 +123,9 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     columns of the left factor that belong to its rows (`all_to_all`), gathers the right factor, and computes its rows
     of the sum over the tokens of all ranks. This takes as many multiplications as before, and one kernel can compute
     the rows and update the parameter by them (`--exec-fuse-updates`). Factors are exchanged in buckets of `bucket-mib`
-    or 25 MiB, by the bytes that a rank sends. The sums of a bucket are computed after the exchange of the second bucket
-    after it. This applies to gradients in bf16 that only the update reads, and not to a function whose `cs336.optimizer`
-    clips gradients, because all updates then wait for the norm.
+    or 25 MiB, by the bytes that a rank sends. The sums of a bucket are computed after the exchange of the fourth bucket
+    after it, or of the second in mode `fsdp`. This applies to gradients in bf16 that only the update reads, and not to a
+    function whose `cs336.optimizer` clips gradients, because all updates then wait for the norm.
 
     Run it after `cs336-differentiate` and `cs336-checkpoint`, and before `cs336-optimizer`. The optimizer then reads
     averaged gradients: clipping uses the norm of the averaged gradient. With a loss scale, an infinity or a NaN of any
