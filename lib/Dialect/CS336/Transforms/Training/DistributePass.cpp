@@ -7,6 +7,7 @@
 
 #include "ExchangeModel.h"
 #include "FactorExchange.h"
+#include "PartExchange.h"
 #include "ShardParameters.h"
 #include "WidenedGradient.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
@@ -109,6 +110,8 @@ private:
   }
   std::string nameBucket(const Bucket &bucket) const;
   void exchange(const Bucket &bucket);
+  void describe(const Bucket &bucket, StringRef name, Location loc);
+  void exchangePartsOf(const Bucket &bucket);
   void exchangeFactors();
   void replaceResults(const Member &member, Value value, OpBuilder &builder, double factor = 1);
   void setResultTypes();
@@ -117,6 +120,8 @@ private:
   const Distribution &distribution;
   Operation *terminator;
   SmallVector<Member> members;
+  /// The last exchange of parts, or null. Reductions follow it, because they wait for multiprocessors.
+  Operation *lastParts = nullptr;
 };
 } // namespace
 
@@ -288,6 +293,8 @@ void Distributor::exchange(const Bucket &bucket) {
   if (!waitsForAllGradients()) {
     Value last = bucket.back()->value;
     builder.setInsertionPointAfterValue(last);
+    if (lastParts && builder.getInsertionPoint()->isBeforeInBlock(lastParts))
+      builder.setInsertionPointAfter(lastParts);
   }
   bool isScattered = bucket.front()->isScattered;
   SmallVector<Value> values;
@@ -310,12 +317,34 @@ void Distributor::exchange(const Bucket &bucket) {
     ++numScatters;
     scatteredBytes += getBytes(bucket);
   }
+  describe(bucket, name, loc);
+}
+
+/// Emits a remark if the bucket has several values.
+void Distributor::describe(const Bucket &bucket, StringRef name, Location loc) {
   if (bucket.size() == 1)
     return;
   auto names = llvm::map_range(bucket, [](const Member *member) -> StringRef { return member->name; });
   remark::passed(loc, distributeRemarks("Bucketed"))
       << remark::add("@{0}: {1} has {2} values, {3}: {4}", function.getName(), name, bucket.size(),
                      formatMiB(getBytes(bucket)), llvm::join(names, ", "));
+}
+
+/// Exchanges the parts of scattered gradients, and leaves their sums to the updates.
+void Distributor::exchangePartsOf(const Bucket &bucket) {
+  auto values = llvm::map_to_vector(bucket, [](const Member *member) { return member->value; });
+  OpBuilder builder(function.getContext());
+  builder.setInsertionPointAfterValue(values.back());
+  std::string name = nameBucket(bucket);
+  auto [sums, collective] = exchangeParts(builder, name, values, distribution.worldSize);
+  describe(bucket, name, collective.getLoc());
+  for (auto [member, sum] : llvm::zip_equal(bucket, sums))
+    replaceResults(*member, sum, builder, 1.0 / static_cast<double>(distribution.worldSize));
+  if (!lastParts || lastParts->isBeforeInBlock(collective))
+    lastParts = collective;
+  ++numCollectives;
+  ++numScatters;
+  scatteredBytes += getBytes(bucket);
 }
 
 /// Replaces the results of a member by its mean, which is `factor` times `value`.
@@ -394,9 +423,15 @@ void Distributor::run() {
   collectMembers();
   exchangeFactors();
   double bucketBytes = getBucketBytes();
-  for (bool scattered : {false, true})
-    for (const Bucket &bucket : chooseBuckets(scattered, bucketBytes))
-      exchange(bucket);
+  SmallVector<Bucket> scattered = chooseBuckets(/*scattered=*/true, bucketBytes);
+  // With factors, few gradients are left, and the kernels of updates occupy all multiprocessors.
+  bool exchangesParts = numFactored > 0 && llvm::sum_of(llvm::map_range(scattered, getBytes)) <= kMostBucketBytes;
+  if (exchangesParts)
+    llvm::for_each(scattered, [&](const Bucket &bucket) { exchangePartsOf(bucket); });
+  for (const Bucket &bucket : chooseBuckets(/*scattered=*/false, bucketBytes))
+    exchange(bucket);
+  if (!exchangesParts)
+    llvm::for_each(scattered, [&](const Bucket &bucket) { exchange(bucket); });
   if (!distribution.scattered.empty())
     setResultTypes();
 }

@@ -24,7 +24,6 @@
 // 32 rows of b from the 16 tokens of both ranks. The mean of two ranks is half of the sum.
 // CHECK-LABEL: func.func @train
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8x96xbf16> {{{.*}} %[[DY:[a-z0-9]+]]: tensor<8x128xbf16> {{{.*}} %[[DZ:[a-z0-9]+]]: tensor<8x64xbf16> {
-// CHECK: cs336.collective all_reduce mean(%{{.*}}) group = 2 : (tensor<f32>) -> tensor<f32>
 // CHECK: %[[SPLIT:.*]] = cs336.reshape %[[DY]] : tensor<8x128xbf16> -> tensor<8x2x64xbf16> loc("communication"("factors0"))
 // CHECK-NEXT: %[[DY_PARTS:.*]] = cs336.transpose %[[SPLIT]] perm = [1, 0, 2] : tensor<8x2x64xbf16> -> tensor<2x8x64xbf16>
 // CHECK-NEXT: %[[SPLIT:.*]] = cs336.reshape %[[DZ]] : tensor<8x64xbf16> -> tensor<8x2x32xbf16>
@@ -33,15 +32,29 @@
 // CHECK-NEXT: %[[DY_OWN:.*]] = cs336.reshape %[[OWN]]#0 : tensor<2x8x64xbf16> -> tensor<16x64xbf16>
 // CHECK-NEXT: %[[DZ_OWN:.*]] = cs336.reshape %[[OWN]]#1 : tensor<2x8x32xbf16> -> tensor<16x32xbf16>
 // CHECK-NEXT: %[[ALL:.*]] = cs336.collective all_gather(%[[X]]) group = 2 : (tensor<8x96xbf16>) -> tensor<16x96xbf16> loc("communication"("factors0"))
+// The third gradient has more readers, and the fourth is in f32. Each rank gets the parts of its rows from all ranks, and
+// the update adds them. The mean of the loss is a reduction and follows.
+// CHECK: %[[D:.*]] = cs336.matmul %{{.*}} : tensor<8x128xf32>, tensor<8x96xf32> -> tensor<128x96xf32>
+// CHECK-NEXT: %[[SPLIT:.*]] = cs336.reshape %[[D]] : tensor<128x96xf32> -> tensor<2x64x96xf32> loc("communication"("d"))
+// CHECK-NEXT: %[[D_PARTS:.*]] = cs336.collective all_to_all(%[[SPLIT]]) group = 2 : (tensor<2x64x96xf32>) -> tensor<2x64x96xf32> loc("communication"("d"))
+// CHECK-NEXT: %[[D_ALL:.*]] = cs336.reshape %[[D_PARTS]] : tensor<2x64x96xf32> -> tensor<128x96xf32> loc("optimizer"(
+// CHECK-NEXT: %[[D0:.*]] = cs336.slice %[[D_ALL]] offsets = [0, 0] : tensor<128x96xf32> -> tensor<64x96xf32>
+// CHECK-NEXT: %[[D1:.*]] = cs336.slice %[[D_ALL]] offsets = [64, 0] : tensor<128x96xf32> -> tensor<64x96xf32>
+// CHECK-NEXT: %[[D_SUM:.*]] = cs336.add %[[D0]], %[[D1]] : tensor<64x96xf32> loc("optimizer"(
+// CHECK: %[[D_MEAN:.*]] = cs336.mul %[[D_SUM]], %{{.*}}
+// CHECK: %[[C_PARTS:.*]] = cs336.collective all_to_all(%{{.*}}) group = 2 : (tensor<2x64x2xbf16>) -> tensor<2x64x2xbf16>
+// CHECK-NEXT: cs336.collective all_reduce mean(%{{.*}}) group = 2 : (tensor<f32>) -> tensor<f32>
+// CHECK: %[[C0:.*]] = cs336.cast %{{.*}} : tensor<64x2xbf16> -> tensor<64x2xf32>
+// CHECK: %[[C1:.*]] = cs336.cast %{{.*}} : tensor<64x2xbf16> -> tensor<64x2xf32>
+// CHECK-NEXT: %[[C_SUM:.*]] = cs336.add %[[C0]], %[[C1]] : tensor<64x2xf32>
+// CHECK: %[[C_MEAN:.*]] = cs336.mul %[[C_SUM]], %{{.*}}
 // CHECK: %[[A:.*]] = cs336.matmul %[[DY_OWN]], %[[ALL]] {transpose_a} : tensor<16x64xbf16>, tensor<16x96xbf16> -> tensor<64x96xbf16>
 // CHECK-NEXT: %[[WIDE:.*]] = cs336.cast %[[A]] : tensor<64x96xbf16> -> tensor<64x96xf32>
 // CHECK-NEXT: %[[HALF:.*]] = cs336.constant dense<5.000000e-01> : tensor<64x96xf32>
 // CHECK-NEXT: %[[A_MEAN:.*]] = cs336.mul %[[WIDE]], %[[HALF]]
 // CHECK: %[[B:.*]] = cs336.matmul %[[DZ_OWN]], %[[ALL]] {transpose_a} : tensor<16x32xbf16>, tensor<16x96xbf16> -> tensor<32x96xbf16>
 // CHECK: %[[B_MEAN:.*]] = cs336.mul
-// The third gradient has more readers, and the fourth is in f32.
-// CHECK-NOT: all_to_all
-// CHECK: return %{{.*}}, %[[A_MEAN]], %[[B_MEAN]], %{{.*}}, %{{.*}} : tensor<f32>, tensor<64x96xf32>, tensor<32x96xf32>, tensor<64x2xf32>, tensor<64x96xf32>
+// CHECK: return %{{.*}}, %[[A_MEAN]], %[[B_MEAN]], %[[C_MEAN]], %[[D_MEAN]] : tensor<f32>, tensor<64x96xf32>, tensor<32x96xf32>, tensor<64x2xf32>, tensor<64x96xf32>
 
 // BUCKETS: cs336.collective all_to_all({{.*}}) group = 2 : (tensor<2x8x64xbf16>) -> tensor<2x8x64xbf16> loc("communication"("factors0"))
 // BUCKETS: cs336.collective all_gather({{.*}}) group = 2 : (tensor<8x96xbf16>) -> tensor<16x96xbf16> loc("communication"("factors0"))

@@ -125,7 +125,9 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     the rows and update the parameter by them (`--exec-fuse-updates`). Factors are exchanged in buckets of `bucket-mib`
     or 25 MiB, by the bytes that a rank sends. The sums of a bucket are computed after the exchange of the fourth bucket
     after it, or of the second in mode `fsdp`. This applies to gradients in bf16 that only the update reads, and not to a
-    function whose `cs336.optimizer` clips gradients, because all updates then wait for the norm.
+    function whose `cs336.optimizer` clips gradients, because all updates then wait for the norm. In a function with
+    factors, the other gradients of sharded parameters are not reduced, if they have at most 256 MiB together: each rank
+    gets its rows from all ranks (`all_to_all`), and adds them in float32. Values that are reduced follow these exchanges.
 
     Run it after `cs336-differentiate` and `cs336-checkpoint`, and before `cs336-optimizer`. The optimizer then reads
     averaged gradients: clipping uses the norm of the averaged gradient. With a loss scale, an infinity or a NaN of any
