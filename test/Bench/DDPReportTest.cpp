@@ -167,11 +167,11 @@ TEST(MergeResultsTest, NaNAgreesWithNothing) {
   EXPECT_TRUE(std::isnan(measurement.spread));
 }
 
-TEST(MergeResultsTest, TimesAreMeansPerStepAndRank) {
+TEST(MergeResultsTest, TimesArePerStepAndRank) {
   DDPMeasurement measurement;
   std::vector<RankResult> results{makeResult({1}, 7), makeResult({1}, 7)};
   results[0].overlap = {.communication = 4'000'000, .compute = 6'000'000, .exposed = 2'000'000};
-  results[1].overlap = {.communication = 8'000'000, .compute = 6'000'000, .exposed = 0};
+  results[1].overlap = {.communication = 8'000'000, .compute = 6'000'000, .exposed = 1'000'000};
   results[0].gatherWaits = {.late = 4, .waited = 1'000'000};
   results[1].gatherWaits = {.late = 2, .waited = 7'000'000};
   for (RankResult &result : results)
@@ -180,7 +180,9 @@ TEST(MergeResultsTest, TimesAreMeansPerStepAndRank) {
   ASSERT_TRUE(measurement.times);
   EXPECT_EQ(measurement.times->communication, 3);
   EXPECT_EQ(measurement.times->compute, 3);
+  // Rank 0 also waits for rank 1.
   EXPECT_EQ(measurement.times->exposed, 0.5);
+  EXPECT_EQ(measurement.times->imbalance, 0.25);
   EXPECT_EQ(measurement.times->gatherWait, 2);
   EXPECT_EQ(measurement.times->lateGathers, 1.5);
   EXPECT_EQ(measurement.times->step, 6);
