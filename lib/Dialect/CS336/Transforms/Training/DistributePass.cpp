@@ -227,7 +227,7 @@ double Distributor::predictBucketBytes(int64_t gradientBytes) {
 double Distributor::getBucketBytes() {
   constexpr double kBuckets = 20;
   BucketSize size = distribution.bucketSize;
-  if (!size.isAutomatic && size.mib != 0)
+  if (size.isGiven())
     return size.mib * kMiB;
   int64_t bytes = 0;
   for (const Member &member : members)
@@ -246,7 +246,7 @@ SmallVector<Bucket> Distributor::chooseBuckets(bool scattered, double bucketByte
     llvm::stable_sort(order, isReadyBefore);
 
   SmallVector<Bucket> buckets;
-  bool isSizeGiven = !distribution.bucketSize.isAutomatic && distribution.bucketSize.mib != 0;
+  bool isSizeGiven = distribution.bucketSize.isGiven();
   auto isComplete = [&](const Bucket &bucket, const Member *next) {
     switch (distribution.mode) {
     case DistributeMode::PerParameter:
@@ -293,7 +293,8 @@ void Distributor::exchange(const Bucket &bucket) {
   if (!waitsForAllGradients()) {
     Value last = bucket.back()->value;
     builder.setInsertionPointAfterValue(last);
-    if (lastParts && builder.getInsertionPoint()->isBeforeInBlock(lastParts))
+    Operation *next = &*builder.getInsertionPoint();
+    if (lastParts && (next == lastParts || next->isBeforeInBlock(lastParts)))
       builder.setInsertionPointAfter(lastParts);
   }
   bool isScattered = bucket.front()->isScattered;
@@ -388,8 +389,7 @@ void Distributor::exchangeFactors() {
       llvm::map_to_vector(factored, [](const Member &member) { return member.value.getDefiningOp<MatmulOp>(); });
 
   BucketSize size = distribution.bucketSize;
-  FactorExchange exchange(distribution.worldSize,
-                          kMiB * (!size.isAutomatic && size.mib != 0 ? size.mib : kLeastBucketMiB),
+  FactorExchange exchange(distribution.worldSize, kMiB * (size.isGiven() ? size.mib : kLeastBucketMiB),
                           distribution.mode == DistributeMode::FSDP ? kLeadOfFSDP : kLead);
   int64_t gradientBytes = 0;
   OpBuilder builder(terminator);

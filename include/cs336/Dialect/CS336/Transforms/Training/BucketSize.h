@@ -19,6 +19,9 @@ struct BucketSize {
   double mib = 0;
   /// True for "auto": `cs336-distribute` chooses the size by predicted times, and `mib` is not used.
   bool isAutomatic = false;
+
+  /// Returns whether `mib` is the size.
+  bool isGiven() const { return !isAutomatic && mib != 0; }
 };
 
 /// Prints "auto" or the number of MiB.
