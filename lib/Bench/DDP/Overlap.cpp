@@ -49,7 +49,7 @@ Overlap bench::computeOverlap(const runtime::Trace &trace) {
   }
   llvm::sort(edges, [](const Edge &a, const Edge &b) { return a.time < b.time; });
   int communicating = 0, computing = 0;
-  // Of the time since the last computation: its begin, if there was one, and the communication in it.
+  // The end of the last computation, if there was one, and the time of communication alone since then.
   std::optional<int64_t> idleSince;
   int64_t last = 0, exposed = 0;
   for (const Edge &edge : edges) {

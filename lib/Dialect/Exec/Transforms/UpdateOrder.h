@@ -39,7 +39,7 @@ public:
   /// Returns the positions of all commands in their new order. The gathers of the first `count` units follow their
   /// updates.
   ///
-  /// Updates before the last collective keep their places. Of the other units, the half whose gradients are ready first
+  /// Updates before the last collective keep their places. The half of the other units whose gradients are ready first
   /// is updated first, and gathered. The other half follows, and is gathered too. All other commands come last, in
   /// their order. If the second half needs later collectives and the updates of the first one are few, some of the
   /// other updates come before: the device has them to do while it waits.
