@@ -7,6 +7,7 @@
 
 #include "cs336/Bench/DDP/GatherWaits.h"
 
+#include "cs336/Bench/DDP/Overlap.h"
 #include "cs336/Bench/Profile/TraceSteps.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -72,7 +73,7 @@ GatherWaits GatherUses::measure(const runtime::Trace &trace) const {
       for (size_t gather : awaited) {
         auto found = step.find(gather);
         int64_t wait = found == step.end() ? 0 : found->second.end - computed;
-        waits.late += wait > kLateNanoseconds;
+        waits.late += wait > kLaunchNanoseconds;
         longest = std::max(longest, wait);
       }
       waits.waited += longest;

@@ -22,9 +22,6 @@ Overlap &Overlap::operator+=(const Overlap &other) {
   return *this;
 }
 
-/// Idle times up to this one lie between any two kernels that depend on each other, with and without communication.
-static constexpr int64_t kLaunchNanoseconds = 1000;
-
 namespace {
 /// The begin or the end of a span.
 struct Edge {

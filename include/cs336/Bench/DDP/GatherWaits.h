@@ -35,14 +35,11 @@ struct GatherWaits {
 /// A trace has no spans of waits, so the commands of the entry determine which command waits: the first command of
 /// another phase than "communication" that the order of its stream, or events, place after the gather. Computation runs
 /// in the order of the entry. It waits from the end of the commands before the waiting one, or from the start of the
-/// step if there are none, until the gather ends. If several gathers end late for one command, their time counts once.
-/// If no command of the step waits for a gather, the end of the step does.
+/// step if there are none, until the gather ends. A gather is late if this takes longer than `kLaunchNanoseconds`. If
+/// several gathers end late for one command, their time counts once. If no command of the step waits for a gather, the
+/// end of the step does.
 class GatherUses {
 public:
-  /// A gather is late if computation waits longer than this for it. Between two kernels that depend on each other, a
-  /// GPU is idle for about as long.
-  static constexpr int64_t kLateNanoseconds = 1000;
-
   explicit GatherUses(const format::EntryT &entry);
 
   /// Returns the waits of all steps of the entry in a trace of one rank. The trace must have whole steps. Gathers

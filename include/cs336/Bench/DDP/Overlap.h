@@ -14,6 +14,9 @@
 
 namespace cs336::bench {
 
+/// The longest idle time that lies between two kernels that depend on each other, with and without communication.
+inline constexpr int64_t kLaunchNanoseconds = 1000;
+
 /// The times of a trace's communication and computation, in nanoseconds.
 struct Overlap {
   /// The sum over spans of the phase "communication", which may overlap each other. Waiting for another rank within a
@@ -21,8 +24,8 @@ struct Overlap {
   int64_t communication = 0;
   /// The time in which at least one command of another phase runs.
   int64_t compute = 0;
-  /// The time in which communication runs, and no command of another phase does for more than 1 µs. In shorter times,
-  /// a GPU launches its next kernel.
+  /// The time in which communication runs, and no command of another phase does for more than `kLaunchNanoseconds`. In
+  /// shorter times, a GPU launches its next kernel.
   int64_t exposed = 0;
 
   bool operator==(const Overlap &) const = default;
