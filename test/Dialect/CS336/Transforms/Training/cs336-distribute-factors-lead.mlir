@@ -5,7 +5,15 @@
 // RUN: cs336-opt %s --cs336-distribute='world-size=2 mode=fsdp factors=9 bucket-mib=0.0001' | grep -E 'all_to_all|all_gather|matmul' > %t.fsdp
 // RUN: FileCheck %s --check-prefix=FSDP --input-file=%t.fsdp
 
-// CHECK-COUNT-5: all_to_all
+// CHECK: all_to_all
+// CHECK-NEXT: all_gather
+// CHECK-NEXT: all_to_all
+// CHECK-NEXT: all_gather
+// CHECK-NEXT: all_to_all
+// CHECK-NEXT: all_gather
+// CHECK-NEXT: all_to_all
+// CHECK-NEXT: all_gather
+// CHECK-NEXT: all_to_all
 // CHECK-NEXT: all_gather
 // CHECK-NEXT: cs336.matmul {{.*}} -> tensor<64x96xbf16>
 // CHECK-NEXT: all_to_all
@@ -13,7 +21,11 @@
 // CHECK-COUNT-5: cs336.matmul {{.*}} -> tensor<64x96xbf16>
 // CHECK-NOT: cs336
 
-// FSDP-COUNT-3: all_to_all
+// FSDP: all_to_all
+// FSDP-NEXT: all_gather
+// FSDP-NEXT: all_to_all
+// FSDP-NEXT: all_gather
+// FSDP-NEXT: all_to_all
 // FSDP-NEXT: all_gather
 // FSDP-NEXT: cs336.matmul {{.*}} -> tensor<64x96xbf16>
 // FSDP-NEXT: all_to_all
