@@ -21,33 +21,42 @@ struct TileBits {
   unsigned seen, whole, before;
 };
 
-/// The bits of all tiles of `rowsOfQueries` queries and `rowsOfKeys` keys, [batches, own tiles, words]. The own tile is
-/// the one that a block computes: of keys if `ownsKeys`, else of queries. Streamed tiles go through the bits of words.
-/// After the words of own tile r there is room for two numbers: in `before` its work, and in `seen` the number of the
-/// own tile with the r-th most work.
-template <class Problem, int rowsOfQueries, int rowsOfKeys, bool ownsKeys>
+/// The bits of all tiles of `rowsOfQueries` queries and `rowsOfKeys` keys, [batches, own tiles, words, parts]. The own
+/// tile is the one that a block computes: of keys if `ownsKeys`, else of queries. Warpgroups that compute rows of it of
+/// their own have a part each, with bits of its own. Streamed tiles go through the bits of words. After the words of
+/// own tile r there is room for two numbers: in `before` its work, and in `seen` the number of the own tile with the
+/// r-th most work.
+template <class Problem, int rowsOfQueries, int rowsOfKeys, bool ownsKeys, int numParts = 1>
 struct TileMask {
+  static constexpr int parts = numParts;
   static constexpr int queryTiles = countTiles(Problem::queries, rowsOfQueries);
   static constexpr int keyTiles = countTiles(Problem::keys, rowsOfKeys);
   static constexpr int ownTiles = ownsKeys ? keyTiles : queryTiles, streamedTiles = ownsKeys ? queryTiles : keyTiles;
   static constexpr int words = countTiles(streamedTiles, 32), batches = Problem::batches, rows = batches * ownTiles;
-  static constexpr long long bytes = static_cast<long long>(rows) * (words + 1) * sizeof(TileBits);
+  static constexpr int bitsPerRow = words * parts + 1;
+  static constexpr long long bytes = static_cast<long long>(rows) * bitsPerRow * sizeof(TileBits);
 
   /// Returns the words of an own tile.
   template <class Bits>
   __device__ static Bits *getRow(Bits *bits, int batch, int ownTile) {
-    return bits + (static_cast<long long>(batch) * ownTiles + ownTile) * (words + 1);
+    return bits + (static_cast<long long>(batch) * ownTiles + ownTile) * bitsPerRow;
   }
-  /// Returns the number of an own tile by its rank.
+  /// Returns the number of an own tile by its rank, and its work.
   template <class Bits>
   __device__ static auto &getRanked(Bits *bits, int batch, int rank) {
-    return getRow(bits, batch, rank)[words].seen;
+    return getRow(bits, batch, rank)[words * parts].seen;
   }
-  /// Returns the existing pairs of an own and a streamed tile.
-  __device__ static PairTile getPairs(int batch, int ownTile, int streamedTile) {
-    const int firstQuery = (ownsKeys ? streamedTile : ownTile) * rowsOfQueries;
-    const int firstKey = (ownsKeys ? ownTile : streamedTile) * rowsOfKeys;
-    const int endQuery = firstQuery + rowsOfQueries, endKey = firstKey + rowsOfKeys;
+  template <class Bits>
+  __device__ static auto &getWork(Bits *bits, int batch, int ownTile) {
+    return getRow(bits, batch, ownTile)[words * parts].before;
+  }
+  /// Returns the existing pairs of a part of an own tile and a streamed tile.
+  __device__ static PairTile getPairs(int batch, int ownTile, int part, int streamedTile) {
+    constexpr int queriesOfPart = rowsOfQueries / (ownsKeys ? 1 : parts);
+    constexpr int keysOfPart = rowsOfKeys / (ownsKeys ? parts : 1);
+    const int firstQuery = ownsKeys ? streamedTile * rowsOfQueries : ownTile * rowsOfQueries + part * queriesOfPart;
+    const int firstKey = ownsKeys ? ownTile * rowsOfKeys + part * keysOfPart : streamedTile * rowsOfKeys;
+    const int endQuery = firstQuery + queriesOfPart, endKey = firstKey + keysOfPart;
     return {batch, firstQuery, endQuery < Problem::queries ? endQuery : Problem::queries, firstKey,
             endKey < Problem::keys ? endKey : Problem::keys};
   }
@@ -70,7 +79,9 @@ public:
 
 private:
   __device__ static TileInspection inspect(const Score &score, const PairTile &pairs) {
-    if (VisiblePairs<Problem>::canSee(pairs.firstQuery, pairs.endQuery, pairs.firstKey, pairs.endKey))
+    // A part can be past the last row.
+    if (pairs.firstQuery < pairs.endQuery && pairs.firstKey < pairs.endKey &&
+        VisiblePairs<Problem>::canSee(pairs.firstQuery, pairs.endQuery, pairs.firstKey, pairs.endKey))
       return score.inspect(pairs);
     return {false, false};
   }
@@ -83,44 +94,62 @@ private:
   }
   template <class Mask>
   __device__ static void mark(const Score &score, TileBits *bits, int batch, int ownTile) {
-    __shared__ TileInspection inspections[32];
+    __shared__ TileInspection inspections[Mask::parts][32];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     unsigned before = 0;
     for (int word = 0; word < Mask::words; ++word) {
       const int tile = 32 * word + warp;
-      TileInspection inspection{false, false};
-      if (tile < Mask::streamedTiles)
-        inspection = inspect(score, Mask::getPairs(batch, ownTile, tile));
-      if (lane == 0)
-        inspections[warp] = inspection;
+      for (int part = 0; part < Mask::parts; ++part) {
+        TileInspection inspection{false, false};
+        if (tile < Mask::streamedTiles)
+          inspection = inspect(score, Mask::getPairs(batch, ownTile, part, tile));
+        if (lane == 0)
+          inspections[part][warp] = inspection;
+      }
       __syncthreads();
       if (warp == 0) {
-        const TileBits ofWord{__ballot_sync(0xffffffffu, inspections[lane].isSeen),
-                              __ballot_sync(0xffffffffu, inspections[lane].isWhole), before};
-        before += __popc(ofWord.seen);
-        if (lane == 0)
-          Mask::getRow(bits, batch, ownTile)[word] = ofWord;
+        unsigned seen = 0;
+        for (int part = 0; part < Mask::parts; ++part) {
+          const TileBits ofWord{__ballot_sync(0xffffffffu, inspections[part][lane].isSeen),
+                                __ballot_sync(0xffffffffu, inspections[part][lane].isWhole), before};
+          seen |= ofWord.seen;
+          if (lane == 0)
+            Mask::getRow(bits, batch, ownTile)[word * Mask::parts + part] = ofWord;
+        }
+        before += __popc(seen);
       }
       __syncthreads();
     }
   }
 };
 
-/// A streamed tile that a block visits. The thread that copies the tile leaves it in shared memory, as one word.
+/// A streamed tile that a block visits. The thread that copies the tile leaves it in shared memory, as one word for
+/// each part of the own tile.
 struct VisitedTile {
   int number;
-  /// True if the tile is interior at interior distances.
-  bool isWhole;
+  /// A bit for each part: 1 if the part may see something, and if the tile is interior at interior distances.
+  unsigned seen, whole;
 
+  __device__ bool isSeen() const { return seen % 2 != 0; }
+  __device__ bool isWhole() const { return whole % 2 != 0; }
+  /// True if data may hide some of the pairs.
+  __device__ bool isMixed() const { return isSeen() && !isWhole(); }
+
+  /// Loads the word of a part, which is then the only one.
   __device__ static VisitedTile load(unsigned address) {
     const unsigned word = loadSharedWord(address);
-    return {static_cast<int>(word / 2), word % 2 != 0};
+    return {static_cast<int>(word / 4), word / 2 % 2, word % 2};
   }
-  __device__ void store(unsigned address) const { storeSharedWord(address, 2u * number + isWhole); }
+  template <int parts = 1>
+  __device__ void store(unsigned address) const {
+#pragma unroll
+    for (int part = 0; part < parts; ++part)
+      storeSharedWord(address + 4 * part, 4u * number + 2 * (seen >> part & 1) + (whole >> part & 1));
+  }
 };
 
-/// The seen tiles of an own tile, of `tiles` streamed ones.
-template <int tiles>
+/// The seen tiles of an own tile with `parts`, of `tiles` streamed ones.
+template <int tiles, int parts = 1>
 class SeenTiles {
   static constexpr int words = countTiles(tiles, 32);
 
@@ -129,10 +158,10 @@ public:
   __device__ SeenTiles(const TileBits *row, bool isDescending)
       : row(row), isDescending(isDescending), place(isDescending ? tiles - 1 : 0) {}
 
-  __device__ int count() const { return row[words - 1].before + __popc(row[words - 1].seen); }
+  __device__ int count() const { return row[(words - 1) * parts].before + __popc(getSeen(words - 1)); }
   /// Returns the number of seen tiles before a tile.
   __device__ int countBefore(int tile) const {
-    return row[tile / 32].before + __popc(row[tile / 32].seen & ~(~0u << tile % 32));
+    return row[tile / 32 * parts].before + __popc(getSeen(tile / 32) & ~(~0u << tile % 32));
   }
 
   /// Takes the next seen tile. Returns false after the last one.
@@ -140,10 +169,15 @@ public:
 #pragma unroll 1
     while (place >= 0 && place < tiles) {
       const int word = place / 32;
-      const unsigned seen = row[word].seen & (isDescending ? ~0u >> (31 - place % 32) : ~0u << place % 32);
+      const unsigned seen = getSeen(word) & (isDescending ? ~0u >> (31 - place % 32) : ~0u << place % 32);
       if (seen != 0) {
         const int bit = isDescending ? 31 - __clz(seen) : __ffs(seen) - 1;
-        tile = {32 * word + bit, (row[word].whole >> bit & 1) != 0};
+        tile = {32 * word + bit, 0, 0};
+#pragma unroll
+        for (int part = 0; part < parts; ++part) {
+          tile.seen |= (row[word * parts + part].seen >> bit & 1) << part;
+          tile.whole |= (row[word * parts + part].whole >> bit & 1) << part;
+        }
         place = tile.number + (isDescending ? -1 : 1);
         return true;
       }
@@ -153,34 +187,47 @@ public:
   }
 
 private:
+  /// Returns the tiles of a word that some part sees.
+  __device__ unsigned getSeen(int word) const {
+    unsigned seen = 0;
+#pragma unroll
+    for (int part = 0; part < parts; ++part)
+      seen |= row[word * parts + part].seen;
+    return seen;
+  }
+
   const TileBits *row;
   bool isDescending;
   int place;
 };
 
 /// The function that ranks the own tiles of each batch by their work. A block ranks those of a batch. A seen tile that
-/// is not whole counts twice, because its scores are computed pair by pair.
+/// is not whole for a part that sees it counts twice, because its scores are computed pair by pair.
 template <class Mask>
 class RankTiles {
 public:
   static constexpr int threads = 1024, blocks = Mask::batches, sharedBytes = 0;
 
   __device__ static void run(TileBits *bits) {
-    auto getRow = [&](int own) { return Mask::getRow(bits, blockIdx.x, own); };
     for (int own = threadIdx.x; own < Mask::ownTiles; own += threads) {
       unsigned work = 0;
       for (int word = 0; word < Mask::words; ++word) {
-        const TileBits ofWord = getRow(own)[word];
-        work += __popc(ofWord.seen) + __popc(ofWord.seen & ~ofWord.whole);
+        unsigned seen = 0, mixed = 0;
+        for (int part = 0; part < Mask::parts; ++part) {
+          const TileBits ofWord = Mask::getRow(bits, blockIdx.x, own)[word * Mask::parts + part];
+          seen |= ofWord.seen;
+          mixed |= ofWord.seen & ~ofWord.whole;
+        }
+        work += __popc(seen) + __popc(mixed);
       }
-      getRow(own)[Mask::words].before = work;
+      Mask::getWork(bits, blockIdx.x, own) = work;
     }
     __syncthreads();
     for (int own = threadIdx.x; own < Mask::ownTiles; own += threads) {
-      const unsigned work = getRow(own)[Mask::words].before;
+      const unsigned work = Mask::getWork(bits, blockIdx.x, own);
       int rank = 0;
       for (int other = 0; other < Mask::ownTiles; ++other) {
-        const unsigned ofOther = getRow(other)[Mask::words].before;
+        const unsigned ofOther = Mask::getWork(bits, blockIdx.x, other);
         rank += ofOther > work || (ofOther == work && other > own);
       }
       Mask::getRanked(bits, blockIdx.x, rank) = own;
@@ -189,14 +236,15 @@ public:
 };
 
 /// The tiles of keys that a block visits for `Tile`, a QueryTile, from the last to the first: all of the tile's, unless
-/// data hides some. Numbers count from the tile's skippedKeys.
-template <class Problem, class Tile, int queriesPerTile, bool skipsHidden = hidesTiles<Problem>>
+/// data hides some. Numbers count from the tile's skippedKeys. If data hides tiles, there are bits for `parts` of the
+/// queries.
+template <class Problem, class Tile, int queriesPerTile, int parts = 1, bool skipsHidden = hidesTiles<Problem>>
 class VisitedKeyTiles {
 public:
   __device__ VisitedKeyTiles(const TileBits *, const Tile &tile) : tile(tile) {}
   __device__ int count() const { return tile.keyTiles; }
   /// Returns the next tile, after which `left` are left.
-  __device__ VisitedTile next(int left) { return {left, false}; }
+  __device__ VisitedTile next(int left) { return {left, ~0u, 0}; }
   /// Returns the number of keys of all tiles. Called before `next`.
   __device__ int countKeys() { return Problem::keys - tile.getFirstKey(0); }
 
@@ -205,10 +253,10 @@ private:
 };
 
 /// There is at least one tile, because the block has results also if its queries see nothing.
-template <class Problem, class Tile, int queriesPerTile>
-class VisitedKeyTiles<Problem, Tile, queriesPerTile, true> {
+template <class Problem, class Tile, int queriesPerTile, int parts>
+class VisitedKeyTiles<Problem, Tile, queriesPerTile, parts, true> {
 public:
-  using Mask = TileMask<Problem, queriesPerTile, Tile::keysPerTile, /*ownsKeys=*/false>;
+  using Mask = TileMask<Problem, queriesPerTile, Tile::keysPerTile, /*ownsKeys=*/false, parts>;
 
   __device__ VisitedKeyTiles(const TileBits *bits, const Tile &tile)
       : tile(tile), skipped(tile.skippedKeys / Tile::keysPerTile),
@@ -219,7 +267,7 @@ public:
     return number > 0 ? number : 1;
   }
   __device__ VisitedTile next(int) {
-    VisitedTile visited{skipped, false};
+    VisitedTile visited{skipped, ~0u, 0};
     seen.take(visited);
     visited.number -= skipped;
     return visited;
@@ -233,7 +281,7 @@ public:
 private:
   const Tile &tile;
   int skipped;
-  SeenTiles<Mask::streamedTiles> seen;
+  SeenTiles<Mask::streamedTiles, parts> seen;
 };
 
 /// The tiles of queries of one head that a block visits for `Tile`, a KeyGradientTile, from the first to the last: all
@@ -246,7 +294,7 @@ public:
   __device__ int count() const { return end - next; }
   /// Takes the next one. Returns false after the last one.
   __device__ bool take(VisitedTile &tile) {
-    tile = {next, true};
+    tile = {next, 1, 1};
     return next++ < end;
   }
 

@@ -18,20 +18,20 @@ class WarpgroupAttentionForward {
   using Queries = SlabTile<Wgmma, Problem::headDim, queriesPerTile>;
   using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile>;
   using Tile = QueryTile<Problem, queriesPerTile, keysPerTile, headsPerGroup>;
-  using Visited = VisitedKeyTiles<Problem, Tile, queriesPerTile>;
+  using Visited = VisitedKeyTiles<Problem, Tile, queriesPerTile, /*parts=*/warpgroups>;
   using Score = ScoreOf<Problem>;
   static constexpr int copyRegisters = warpgroups == 2 ? 24 : 32;
 
   // Offsets in shared memory.
   static constexpr int outputs = queryStages * Queries::bytes, keyTiles = outputs + Queries::bytes;
   static constexpr int valueTiles = keyTiles + stages * Keys::bytes, barriers = valueTiles + stages * Keys::bytes;
-  /// If data hides tiles: one VisitedTile per stage of keys.
+  /// If data hides tiles: one VisitedTile per stage of keys, for each warpgroup.
   static constexpr int visitedTiles = barriers + Ring<queryStages>::bytes + 2 * Ring<stages>::bytes;
 
 public:
   static constexpr int threads = 128 * (warpgroups + 1), tiles = Tile::count;
   /// The barriers, and the bytes by which the first tile may have to be moved for its alignment.
-  static constexpr int sharedBytes = visitedTiles + (hidesTiles<Problem> ? 4 * stages : 0) + 1024;
+  static constexpr int sharedBytes = visitedTiles + (hidesTiles<Problem> ? 4 * warpgroups * stages : 0) + 1024;
 
   /// `output` and `logSumExp` are null if they are not wanted. `bits` are those of Visited::Mask if data hides tiles,
   /// with ranks if `isRanked`.
@@ -95,7 +95,7 @@ private:
         const VisitedTile next = visited.next(left);
         if constexpr (hidesTiles<Problem>) {
           keyRing.awaitFree();
-          next.store(getVisitedTile());
+          next.template store<warpgroups>(getVisitedTile(0));
         }
         loadTile(keys, shared + keyTiles, keyRing, tile, next.number);
         return next.number;
@@ -131,13 +131,14 @@ private:
       turns.pass();
       awaitMatmuls<0>();
       pin(scores);
-      bool isWhole = true;
+      TileForm form = outerForm<Problem>;
       if constexpr (hidesTiles<Problem>) {
-        const auto visited = VisitedTile::load(getVisitedTile());
-        keyTile = visited.number, isWhole = visited.isWhole;
+        const auto visited = VisitedTile::load(getVisitedTile(lane.warpgroup));
+        keyTile = getSeenNumber<Problem, Tile>(visited);
+        if (visited.isMixed())
+          form = TileForm::Mixed;
       }
       keyRing.release(lane.isElected);
-      const TileForm form = !isWhole ? TileForm::Mixed : outerForm<Problem>;
       const auto bias = finishScores(score, tile, keyTile, form, findBias<Problem>(score, tile, keyTile, lane), lane);
       softmax.template exponentiate<true>(scores, bias);
       packLeft<Element>(left, scores);
@@ -168,7 +169,7 @@ private:
       if constexpr (hidesTiles<Problem>) {
         auto await = [&] {
           keyRing.awaitFull();
-          return VisitedTile::load(getVisitedTile());
+          return VisitedTile::load(getVisitedTile(lane.warpgroup));
         };
         visitChosenTiles<Problem>(tile, lane, Visited(bits, tile).count() - 1, keyTile, await, computeTile);
       } else {
@@ -227,7 +228,9 @@ private:
         valueRing.release(lane.isElected);
       }
   }
-  __device__ unsigned getVisitedTile() const { return shared + visitedTiles + keyRing.getStage() * 4; }
+  __device__ unsigned getVisitedTile(int part) const {
+    return shared + visitedTiles + (keyRing.getStage() * warpgroups + part) * 4;
+  }
   __device__ void multiplyKeys(unsigned own) {
     Keys::template multiplyTransposed<Queries>(scores, own, shared + keyTiles + keyRing.getStage() * Keys::bytes);
   }

@@ -199,7 +199,7 @@ private:
     if constexpr (Score::returnsDerivative) {
       float derivatives[queriesPerTile / 2];
       applyToQueries<Problem>(score, scores, firstQuery, tile.first, tile.batch, tile.getQueryHead(step),
-                              visited.isWhole, lane, derivatives);
+                              visited.isWhole(), lane, derivatives);
       exponentiateColumns(scores, scale, getStatistics(), lane);
       startValues();
       // The factors of dP − D in dS.
@@ -209,7 +209,7 @@ private:
     } else {
       if constexpr (Score::exists)
         applyToQueries<Problem>(score, scores, firstQuery, tile.first, tile.batch, tile.getQueryHead(step),
-                                visited.isWhole, lane);
+                                visited.isWhole(), lane);
       else if constexpr (Problem::isCausal)
         maskQueries(scores, tile, visited.number, lane);
       exponentiateColumns(scores, scale, getStatistics(), lane);
@@ -235,7 +235,7 @@ private:
     if constexpr (hidesTiles<Problem>)
       return VisitedTile::load(getVisitedTile());
     else
-      return {tile.getQueryTile(step), true};
+      return {tile.getQueryTile(step), 1, 1};
   }
   __device__ unsigned getVisitedTile() const { return shared + visitedTiles + queryRing.getStage() * 4; }
   __device__ unsigned getQueries() const { return shared + queryTiles + queryRing.getStage() * Queries::bytes; }

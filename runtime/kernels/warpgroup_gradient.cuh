@@ -90,7 +90,7 @@ public:
   __device__ bool take(VisitedTile &next) {
     if (left == 0)
       return false;
-    next = {tile.getQueryTile(left--), true};
+    next = {tile.getQueryTile(left--), 1, 1};
     return true;
   }
 

@@ -101,7 +101,7 @@ struct GradientBlock {
     if constexpr (hidesTiles<Problem>)
       return VisitedTile::load(getQueryTileWord());
     else
-      return {static_cast<int>(loadSharedWord(getQueryTileWord())), true};
+      return {static_cast<int>(loadSharedWord(getQueryTileWord())), 1, 1};
   }
   /// Called by the thread that copies the tile, before it announces the copies.
   __device__ void writeQueryTile(VisitedTile tile) const {

@@ -105,7 +105,7 @@ private:
     const VisitedTile tile = block.getQueryTile();
     const int head = tile.number / Tile::queryTiles, firstKey = block.getFirstKey();
     const int firstQuery = tile.number % Tile::queryTiles * queriesPerTile;
-    if (isInteriorOfQueries<Problem, queriesPerTile / 2>(firstQuery, firstKey, tile.isWhole, lane))
+    if (isInteriorOfQueries<Problem, queriesPerTile / 2>(firstQuery, firstKey, tile.isWhole(), lane))
       exponentiateWithDerivatives<true>(head, firstQuery, firstKey);
     else
       exponentiateWithDerivatives<false>(head, firstQuery, firstKey);
@@ -144,7 +144,7 @@ private:
       const int head = tile.number / Tile::queryTiles;
       return computeScoresOfQueries<Problem>(score, scores, tile.number % Tile::queryTiles * queriesPerTile,
                                              block.getFirstKey(), head / Problem::queryHeads,
-                                             head % Problem::queryHeads, tile.isWhole, interior, lane);
+                                             head % Problem::queryHeads, tile.isWhole(), interior, lane);
     } else {
       if constexpr (Problem::isCausal)
         maskQueriesAtDistance(scores, Tile::getDistance(left, block.getLeftAtFirst()), lane);

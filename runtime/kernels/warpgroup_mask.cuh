@@ -137,6 +137,13 @@ __device__ inline void visitKeyTiles(const Tile &tile, const WarpgroupLane &lane
   }
 }
 
+/// Returns the number of a chosen tile, or that of one past the last key, which hides all pairs, if the warpgroup's
+/// queries see nothing of it.
+template <class Problem, class Tile>
+__device__ inline int getSeenNumber(const VisitedTile &visited) {
+  return visited.isSeen() ? visited.number : countTiles(Problem::keys, Tile::keysPerTile);
+}
+
 /// The same for `left` tiles that the copying thread chose. `await` waits for the next one and returns it.
 template <class Problem, class Tile, class Await, class ComputeTile>
 __device__ inline void visitChosenTiles(const Tile &tile, const WarpgroupLane &lane, int left, int &keyTile,
@@ -146,9 +153,9 @@ __device__ inline void visitChosenTiles(const Tile &tile, const WarpgroupLane &l
 #pragma unroll 1
   for (; left > 0; --left) {
     const VisitedTile visited = await();
-    keyTile = visited.number;
+    keyTile = getSeenNumber<Problem, Tile>(visited);
     const bool isInside = keyTile >= interior.begin && keyTile < interior.end;
-    computeTile(!visited.isWhole ? TileForm::Mixed : isInside ? TileForm::Interior : outerForm<Problem>);
+    computeTile(visited.isMixed() ? TileForm::Mixed : isInside ? TileForm::Interior : outerForm<Problem>);
   }
 }
 

@@ -20,11 +20,12 @@ int64_t TileMaskText::getBytes(const AttentionSizes &sizes) const {
   constexpr int64_t tilesPerWord = 32;
   int64_t streamed = ownsKeys ? llvm::divideCeilSigned(sizes.queries, queriesPerTile)
                               : llvm::divideCeilSigned(sizes.keys, keysPerTile);
-  return getRows(sizes) * (llvm::divideCeilSigned(streamed, tilesPerWord) + 1) * bytesPerWord;
+  return getRows(sizes) * (llvm::divideCeilSigned(streamed, tilesPerWord) * parts + 1) * bytesPerWord;
 }
 
 std::string TileMaskText::print(llvm::StringRef problem) const {
+  std::string ofParts = parts > 1 ? (", " + llvm::Twine(parts)).str() : "";
   return ("TileMask<" + problem + ", " + llvm::Twine(queriesPerTile) + ", " + llvm::Twine(keysPerTile) +
-          (ownsKeys ? ", true>" : ", false>"))
+          (ownsKeys ? ", true" : ", false") + ofParts + ">")
       .str();
 }

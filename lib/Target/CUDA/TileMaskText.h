@@ -12,8 +12,8 @@
 
 namespace cs336::cuda {
 
-/// An instance of TileMask of runtime/kernels/tile_mask.cuh, which computes the same numbers: two bits per tile of
-/// queries and keys.
+/// An instance of TileMask of runtime/kernels/tile_mask.cuh, which computes the same numbers: two bits per part of
+/// a tile of queries and keys.
 struct TileMaskText {
   /// Threads of a block that writes bits, one warp per bit of a word.
   static constexpr int64_t threads = 1024;
@@ -23,6 +23,8 @@ struct TileMaskText {
   int64_t queriesPerTile, keysPerTile;
   /// True if a row of bits belongs to a tile of keys.
   bool ownsKeys;
+  /// The parts of an own tile that have bits of their own.
+  int64_t parts = 1;
 
   /// Returns the number of rows of bits, which are also the blocks that write them.
   int64_t getRows(const AttentionSizes &sizes) const;

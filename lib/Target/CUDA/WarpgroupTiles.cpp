@@ -250,9 +250,9 @@ int64_t WarpgroupTiles::getSharedBytes() const {
   constexpr int64_t alignment = 1024, ring = 16;
   int64_t own = getTileBytes(getRowsPerBlock()), streamed = getTileBytes(streamedRows);
   int64_t bytes = alignment + own + (ring + own) * queryStages + (ring + streamed) * (stages + valueStages);
-  // One word per stage of the tiles from which hidden ones are left out.
+  // One word per part of the own tile and stage of the tiles from which hidden ones are left out.
   if (skipsHiddenTiles)
-    bytes += 4 * stages;
+    bytes += 4 * stages * getMask().parts;
   if (stage == AttentionStage::BackwardQueries)
     bytes += ring + sizes.headDim * 4 + 96 * 8 * 4;
   if (stage == AttentionStage::BackwardKeys)
@@ -263,7 +263,8 @@ int64_t WarpgroupTiles::getSharedBytes() const {
 TileMaskText WarpgroupTiles::getMask() const {
   bool ownsKeys = stage == AttentionStage::BackwardKeys;
   int64_t own = getRowsPerBlock();
-  return {ownsKeys ? streamedRows : own, ownsKeys ? own : streamedRows, ownsKeys};
+  return {ownsKeys ? streamedRows : own, ownsKeys ? own : streamedRows, ownsKeys,
+          stage == AttentionStage::Forward ? warpgroups : 1};
 }
 
 int64_t WarpgroupTiles::getPaddedQueries() const { return llvm::alignTo(sizes.queries, getRowsPerBlock()); }
