@@ -109,7 +109,7 @@ void checkSeenTiles(std::mt19937 &random, bool isEmpty) {
     std::vector<int> taken;
     for (VisitedTile tile; seen.take(tile);) {
       EXPECT_EQ(seen.countBefore(tile.number), isDescending ? expected.size() - 1 - taken.size() : taken.size());
-      EXPECT_EQ(tile.isWhole, row[tile.number / 32].whole >> tile.number % 32 & 1);
+      EXPECT_EQ(tile.isWhole(), row[tile.number / 32].whole >> tile.number % 32 & 1);
       taken.push_back(tile.number);
     }
     EXPECT_EQ(taken, expected);
@@ -204,7 +204,7 @@ void checkRanks() {
       SeenTiles<Mask::streamedTiles> seen(Mask::getRow(bits.data(), batch, ranked.back()), /*isDescending=*/true);
       work.push_back(0);
       for (VisitedTile tile; seen.take(tile);)
-        work.back() += tile.isWhole ? 1 : 2;
+        work.back() += tile.isWhole() ? 1 : 2;
     }
     EXPECT_TRUE(std::is_sorted(work.rbegin(), work.rend()));
     std::sort(ranked.begin(), ranked.end());

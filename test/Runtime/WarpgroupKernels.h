@@ -156,7 +156,7 @@ long long checkForward(int blocks, bool isRanked = false) {
   Attention<Problem> attention(0);
   const TensorMap queries = attention.queries.map(64 * warpgroups), keys = attention.keys.map(keysPerTile),
                   values = attention.values.map(keysPerTile), output = attention.output.map(64);
-  using Mask = TileMask<Problem, 64 * warpgroups, keysPerTile, /*ownsKeys=*/false>;
+  using Mask = TileMask<Problem, 64 * warpgroups, keysPerTile, /*ownsKeys=*/false, /*parts=*/warpgroups>;
   std::vector<TileBits> bits = markTiles<Problem, Mask>();
   if (isRanked)
     launchBlocks(runRanks<Mask>, RankTiles<Mask>::blocks, RankTiles<Mask>::threads, 0, bits.data());

@@ -17,11 +17,11 @@ module attributes {exec.architectures = ["sm_90a"]} {
 // CHECK-NEXT: };
 // CHECK: documents_tiles(
 // CHECK-NEXT: unsigned char *workspace) {
-// CHECK-NEXT: using Attention = MarkTiles<documents_problem, TileMask<documents_problem, 128, 128, false>>;
-// CHECK-NEXT: static_assert(Attention::blocks == 16 && Attention::bytes == 384);
+// CHECK-NEXT: using Attention = MarkTiles<documents_problem, TileMask<documents_problem, 128, 128, false, 2>>;
+// CHECK-NEXT: static_assert(Attention::blocks == 16 && Attention::bytes == 576);
 // CHECK-NEXT: Attention::run({in3}, reinterpret_cast<TileBits *>(workspace));
 // CHECK: using Attention = WarpgroupAttentionForward<documents_problem, documents_wgmma, 2, 128, 2, 2>;
-// CHECK-NEXT: static_assert(Attention::tiles == 32 && Attention::sharedBytes == 115816);
+// CHECK-NEXT: static_assert(Attention::tiles == 32 && Attention::sharedBytes == 115824);
 // CHECK-NEXT: Attention::run(&queryMap, &keyMap, &valueMap, &outputMap, out1, {in3}, reinterpret_cast<const TileBits *>(workspace));
 exec.kernel @documents(%q: tensor<2x1024x2x64xbf16>, %k: tensor<2x1024x2x64xbf16>, %v: tensor<2x1024x2x64xbf16>, %ids: tensor<2x1024xi32>)
     : (memref<2x1024x2x64xbf16>, memref<2x1024x2x64xbf16>, memref<2x1024x2x64xbf16>, memref<2x1024xi32>) -> (memref<2x1024x2x64xbf16>, memref<2x2x1024xf32>) {
@@ -42,7 +42,7 @@ exec.kernel @documents(%q: tensor<2x1024x2x64xbf16>, %k: tensor<2x1024x2x64xbf16
 // CHECK: ranked_tiles(
 // CHECK: ranked_ranks(
 // CHECK-NEXT: unsigned char *workspace) {
-// CHECK-NEXT: using Attention = RankTiles<TileMask<ranked_problem, 128, 128, false>>;
+// CHECK-NEXT: using Attention = RankTiles<TileMask<ranked_problem, 128, 128, false, 2>>;
 // CHECK-NEXT: static_assert(Attention::blocks == 2);
 // CHECK-NEXT: Attention::run(reinterpret_cast<TileBits *>(workspace));
 // CHECK: static_assert(Attention::tiles == 192 &&
@@ -232,7 +232,7 @@ exec.kernel @brief(%q: tensor<2x1000x2x64xbf16>, %k: tensor<2x1000x2x64xbf16>, %
 }
 
 // Long sequences of narrow heads: three warpgroups.
-// CHECK: using Attention = MarkTiles<long_documents_problem, TileMask<long_documents_problem, 192, 96, false>>;
+// CHECK: using Attention = MarkTiles<long_documents_problem, TileMask<long_documents_problem, 192, 96, false, 3>>;
 // CHECK: using Attention = WarpgroupAttentionForward<long_documents_problem, long_documents_wgmma, 3, 96, 2, 2>;
 exec.kernel @long_documents(%q: tensor<2x4096x2x64xbf16>, %k: tensor<2x4096x2x64xbf16>, %v: tensor<2x4096x2x64xbf16>, %ids: tensor<2x4096xi32>)
     : (memref<2x4096x2x64xbf16>, memref<2x4096x2x64xbf16>, memref<2x4096x2x64xbf16>, memref<2x4096xi32>) -> (memref<2x4096x2x64xbf16>, memref<2x2x4096xf32>) {
