@@ -62,8 +62,50 @@ struct TileMask {
   }
 };
 
-/// The function that writes masks, one after the other. A block writes one own tile's words, and a warp inspects one
-/// tile at a time.
+/// Inspects the tiles of a word. A block of 32 warps inspects one tile per warp.
+template <class Problem, class Mask>
+class WordInspector {
+  using Score = ScoreOf<Problem>;
+
+public:
+  /// Writes the bits of an own tile's word, before which `before` tiles are seen. Returns the number of seen tiles of
+  /// the word to the first warp.
+  __device__ static unsigned mark(const Score &score, TileBits *bits, int batch, int ownTile, int word,
+                                  unsigned before) {
+    __shared__ TileInspection inspections[Mask::parts][32];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, tile = 32 * word + warp;
+    for (int part = 0; part < Mask::parts; ++part) {
+      TileInspection inspection{false, false};
+      if (tile < Mask::streamedTiles)
+        inspection = inspect(score, Mask::getPairs(batch, ownTile, part, tile));
+      if (lane == 0)
+        inspections[part][warp] = inspection;
+    }
+    __syncthreads();
+    unsigned seen = 0;
+    if (warp == 0)
+      for (int part = 0; part < Mask::parts; ++part) {
+        const TileBits ofWord{__ballot_sync(0xffffffffu, inspections[part][lane].isSeen),
+                              __ballot_sync(0xffffffffu, inspections[part][lane].isWhole), before};
+        seen |= ofWord.seen;
+        if (lane == 0)
+          Mask::getRow(bits, batch, ownTile)[word * Mask::parts + part] = ofWord;
+      }
+    __syncthreads();
+    return __popc(seen);
+  }
+
+private:
+  __device__ static TileInspection inspect(const Score &score, const PairTile &pairs) {
+    // A part can be past the last row.
+    if (pairs.firstQuery < pairs.endQuery && pairs.firstKey < pairs.endKey &&
+        VisiblePairs<Problem>::canSee(pairs.firstQuery, pairs.endQuery, pairs.firstKey, pairs.endKey))
+      return score.inspect(pairs);
+    return {false, false};
+  }
+};
+
+/// The function that writes masks, one after the other. A block writes one own tile's words.
 template <class Problem, class... Masks>
 class MarkTiles {
   using Score = ScoreOf<Problem>;
@@ -78,48 +120,30 @@ public:
   }
 
 private:
-  __device__ static TileInspection inspect(const Score &score, const PairTile &pairs) {
-    // A part can be past the last row.
-    if (pairs.firstQuery < pairs.endQuery && pairs.firstKey < pairs.endKey &&
-        VisiblePairs<Problem>::canSee(pairs.firstQuery, pairs.endQuery, pairs.firstKey, pairs.endKey))
-      return score.inspect(pairs);
-    return {false, false};
-  }
   template <class Mask>
   __device__ static void markIfInside(const Score &score, TileBits *&bits, int &row) {
-    if (row >= 0 && row < Mask::rows)
-      mark<Mask>(score, bits, row / Mask::ownTiles, row % Mask::ownTiles);
+    if (row >= 0 && row < Mask::rows) {
+      unsigned before = 0;
+      for (int word = 0; word < Mask::words; ++word)
+        before +=
+            WordInspector<Problem, Mask>::mark(score, bits, row / Mask::ownTiles, row % Mask::ownTiles, word, before);
+    }
     row -= Mask::rows;
     bits += Mask::bytes / sizeof(TileBits);
   }
-  template <class Mask>
-  __device__ static void mark(const Score &score, TileBits *bits, int batch, int ownTile) {
-    __shared__ TileInspection inspections[Mask::parts][32];
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    unsigned before = 0;
-    for (int word = 0; word < Mask::words; ++word) {
-      const int tile = 32 * word + warp;
-      for (int part = 0; part < Mask::parts; ++part) {
-        TileInspection inspection{false, false};
-        if (tile < Mask::streamedTiles)
-          inspection = inspect(score, Mask::getPairs(batch, ownTile, part, tile));
-        if (lane == 0)
-          inspections[part][warp] = inspection;
-      }
-      __syncthreads();
-      if (warp == 0) {
-        unsigned seen = 0;
-        for (int part = 0; part < Mask::parts; ++part) {
-          const TileBits ofWord{__ballot_sync(0xffffffffu, inspections[part][lane].isSeen),
-                                __ballot_sync(0xffffffffu, inspections[part][lane].isWhole), before};
-          seen |= ofWord.seen;
-          if (lane == 0)
-            Mask::getRow(bits, batch, ownTile)[word * Mask::parts + part] = ofWord;
-        }
-        before += __popc(seen);
-      }
-      __syncthreads();
-    }
+};
+
+/// The function that writes a mask whose words RankTiles counts. A block writes one word, so that more multiprocessors
+/// inspect tiles.
+template <class Problem, class Mask>
+class MarkWords {
+public:
+  static constexpr int threads = 1024, blocks = Mask::rows * Mask::words, sharedBytes = 0;
+  static constexpr long long bytes = Mask::bytes;
+
+  __device__ static void run(const ScoreOf<Problem> &score, TileBits *bits) {
+    const int row = blockIdx.x / Mask::words, word = blockIdx.x % Mask::words;
+    WordInspector<Problem, Mask>::mark(score, bits, row / Mask::ownTiles, row % Mask::ownTiles, word, 0);
   }
 };
 
@@ -201,8 +225,9 @@ private:
   int place;
 };
 
-/// The function that ranks the own tiles of each batch by their work. A block ranks those of a batch. A seen tile that
-/// is not whole for a part that sees it counts twice, because its scores are computed pair by pair.
+/// The function that ranks the own tiles of each batch by their work, after MarkWords, whose words it counts. A block
+/// ranks the tiles of a batch. A seen tile that is not whole for a part that sees it counts twice, because its scores
+/// are computed pair by pair.
 template <class Mask>
 class RankTiles {
 public:
@@ -210,14 +235,17 @@ public:
 
   __device__ static void run(TileBits *bits) {
     for (int own = threadIdx.x; own < Mask::ownTiles; own += threads) {
-      unsigned work = 0;
-      for (int word = 0; word < Mask::words; ++word) {
+      unsigned work = 0, before = 0;
+      TileBits *ofWord = Mask::getRow(bits, blockIdx.x, own);
+      for (int word = 0; word < Mask::words; ++word, ofWord += Mask::parts) {
         unsigned seen = 0, mixed = 0;
         for (int part = 0; part < Mask::parts; ++part) {
-          const TileBits ofWord = Mask::getRow(bits, blockIdx.x, own)[word * Mask::parts + part];
-          seen |= ofWord.seen;
-          mixed |= ofWord.seen & ~ofWord.whole;
+          seen |= ofWord[part].seen;
+          mixed |= ofWord[part].seen & ~ofWord[part].whole;
         }
+        // SeenTiles reads that of the first part.
+        ofWord->before = before;
+        before += __popc(seen);
         work += __popc(seen) + __popc(mixed);
       }
       Mask::getWork(bits, blockIdx.x, own) = work;

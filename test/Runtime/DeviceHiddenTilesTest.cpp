@@ -195,16 +195,17 @@ void checkForwardOf(int blocks) {
 template <class Problem, int ownRows, int streamedRows, bool ownsKeys>
 void checkRanks() {
   using Mask = TileMask<Problem, ownsKeys ? streamedRows : ownRows, ownsKeys ? ownRows : streamedRows, ownsKeys>;
-  std::vector<TileBits> bits = markTiles<Problem, Mask>();
-  launchBlocks(runRanks<Mask>, RankTiles<Mask>::blocks, RankTiles<Mask>::threads, 0, bits.data());
+  std::vector<TileBits> bits = rankTiles<Problem, Mask>();
   for (int batch = 0; batch < Mask::batches; ++batch) {
     std::vector<int> ranked, work;
     for (int rank = 0; rank < Mask::ownTiles; ++rank) {
       ranked.push_back(Mask::getRanked(bits.data(), batch, rank));
       SeenTiles<Mask::streamedTiles> seen(Mask::getRow(bits.data(), batch, ranked.back()), /*isDescending=*/true);
       work.push_back(0);
-      for (VisitedTile tile; seen.take(tile);)
+      int count = 0;
+      for (VisitedTile tile; seen.take(tile); ++count)
         work.back() += tile.isWhole() ? 1 : 2;
+      EXPECT_EQ(seen.count(), count);
     }
     EXPECT_TRUE(std::is_sorted(work.rbegin(), work.rend()));
     std::sort(ranked.begin(), ranked.end());

@@ -134,14 +134,27 @@ std::vector<TileBits> markTiles() {
   return bits;
 }
 
-//===----------------------------------------------------------------------===//
-// warpgroup_attention_forward.cuh
-//===----------------------------------------------------------------------===//
-
 template <class Mask>
 void runRanks(TileBits *bits) {
   RankTiles<Mask>::run(bits);
 }
+/// Returns what the first two functions of a kernel with ranks write, if data hides tiles.
+template <class Problem, class Mask>
+std::vector<TileBits> rankTiles() {
+  std::vector<TileBits> bits;
+  if constexpr (hidesTiles<Problem>) {
+    using Marks = MarkWords<Problem, Mask>;
+    bits.assign(Marks::bytes / sizeof(TileBits), {~0u, ~0u, ~0u});
+    launchBlocks(runMarks<Marks>, Marks::blocks, Marks::threads, Marks::sharedBytes, bits.data());
+    launchBlocks(runRanks<Mask>, RankTiles<Mask>::blocks, RankTiles<Mask>::threads, 0, bits.data());
+  }
+  return bits;
+}
+
+//===----------------------------------------------------------------------===//
+// warpgroup_attention_forward.cuh
+//===----------------------------------------------------------------------===//
+
 template <class Kernel, bool isRanked>
 void runForward(const TensorMap *queries, const TensorMap *keys, const TensorMap *values, const TensorMap *output,
                 float *logSumExp, const TileBits *bits) {
@@ -157,9 +170,7 @@ long long checkForward(int blocks, bool isRanked = false) {
   const TensorMap queries = attention.queries.map(64 * warpgroups), keys = attention.keys.map(keysPerTile),
                   values = attention.values.map(keysPerTile), output = attention.output.map(64);
   using Mask = TileMask<Problem, 64 * warpgroups, keysPerTile, /*ownsKeys=*/false, /*parts=*/warpgroups>;
-  std::vector<TileBits> bits = markTiles<Problem, Mask>();
-  if (isRanked)
-    launchBlocks(runRanks<Mask>, RankTiles<Mask>::blocks, RankTiles<Mask>::threads, 0, bits.data());
+  std::vector<TileBits> bits = isRanked ? rankTiles<Problem, Mask>() : markTiles<Problem, Mask>();
   launchBlocks(isRanked ? runForward<Kernel, true> : runForward<Kernel, false>, std::min(blocks, Kernel::tiles),
                Kernel::threads, Kernel::sharedBytes, &queries, &keys, &values, &output, attention.logSumExp.data(),
                bits.data());

@@ -16,11 +16,15 @@ int64_t TileMaskText::getRows(const AttentionSizes &sizes) const {
                                    : llvm::divideCeilSigned(sizes.queries, queriesPerTile));
 }
 
-int64_t TileMaskText::getBytes(const AttentionSizes &sizes) const {
+int64_t TileMaskText::getWords(const AttentionSizes &sizes) const {
   constexpr int64_t tilesPerWord = 32;
   int64_t streamed = ownsKeys ? llvm::divideCeilSigned(sizes.queries, queriesPerTile)
                               : llvm::divideCeilSigned(sizes.keys, keysPerTile);
-  return getRows(sizes) * (llvm::divideCeilSigned(streamed, tilesPerWord) * parts + 1) * bytesPerWord;
+  return llvm::divideCeilSigned(streamed, tilesPerWord);
+}
+
+int64_t TileMaskText::getBytes(const AttentionSizes &sizes) const {
+  return getRows(sizes) * (getWords(sizes) * parts + 1) * bytesPerWord;
 }
 
 std::string TileMaskText::print(llvm::StringRef problem) const {

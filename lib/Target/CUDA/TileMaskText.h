@@ -26,8 +26,9 @@ struct TileMaskText {
   /// The parts of an own tile that have bits of their own.
   int64_t parts = 1;
 
-  /// Returns the number of rows of bits, which are also the blocks that write them.
+  /// Returns the number of rows of bits, and of the words in a row.
   int64_t getRows(const AttentionSizes &sizes) const;
+  int64_t getWords(const AttentionSizes &sizes) const;
   int64_t getBytes(const AttentionSizes &sizes) const;
   std::string print(llvm::StringRef problem) const;
 };

@@ -49,47 +49,58 @@ static std::string printBits(int64_t offset, StringRef qualifier) {
   return ("reinterpret_cast<" + qualifier + "TileBits *>(" + address + ")").str();
 }
 
-bool WarpgroupAttentionKernel::addMarks(ArrayRef<TileMaskText> masks, int64_t offset) {
-  if (!problem.score || !problem.score->inspectsTiles)
-    return false;
-  int64_t blocks = 0, bytes = 0;
-  std::string instance = "MarkTiles<" + getProblemName();
+bool WarpgroupAttentionKernel::hidesTiles() const { return problem.score && problem.score->inspectsTiles; }
+
+void WarpgroupAttentionKernel::addMarks(StringRef text, ArrayRef<TileMaskText> masks, int64_t blocks,
+                                        StringRef description, int64_t offset) {
+  int64_t bytes = 0;
+  std::string instance = (text + "<" + getProblemName()).str();
   for (const TileMaskText &mask : masks) {
-    blocks += mask.getRows(problem.sizes);
     bytes += mask.getBytes(problem.sizes);
     instance += ", " + mask.print(getProblemName());
   }
   workspaceBytes = offset + bytes;
   functions.push_back(
       {{kernel.name + "_tiles", blocks, TileMaskText::threads, 0},
-       "32 tiles of scores per block at a time, of which data may hide all pairs",
+       description.str(),
        instance + ">",
        "Attention::blocks == " + std::to_string(blocks) + " && Attention::bytes == " + std::to_string(bytes),
        {},
        problem.score->getInitializer(kernel) + ", " + printBits(offset, "")});
+}
+
+bool WarpgroupAttentionKernel::addMarks(ArrayRef<TileMaskText> masks, int64_t offset) {
+  if (!hidesTiles())
+    return false;
+  int64_t blocks = 0;
+  for (const TileMaskText &mask : masks)
+    blocks += mask.getRows(problem.sizes);
+  addMarks("MarkTiles", masks, blocks, "32 tiles of scores per block at a time, of which data may hide all pairs",
+           offset);
   return true;
 }
 
-void WarpgroupAttentionKernel::addRanks(const TileMaskText &mask, int64_t offset) {
+void WarpgroupAttentionKernel::addRankedMarks(const TileMaskText &mask) {
+  addMarks("MarkWords", mask, mask.getRows(problem.sizes) * mask.getWords(problem.sizes),
+           "32 tiles of scores per block, of which data may hide all pairs", 0);
   int64_t blocks = problem.sizes.batches;
   functions.push_back({{kernel.name + "_ranks", blocks, TileMaskText::threads, 0},
                        "the tiles of a batch per block, sorted by their work",
                        "RankTiles<" + mask.print(getProblemName()) + ">",
                        "Attention::blocks == " + std::to_string(blocks),
                        {},
-                       printBits(offset, "")});
+                       printBits(0, "")});
 }
 
 void WarpgroupAttentionKernel::addForward(const WarpgroupTiles &tiles) {
   int64_t own = tiles.getRowsPerBlock(), streamed = tiles.getStreamedRows();
   std::string bits;
-  if (addMarks(tiles.getMask(), 0)) {
+  // Blocks that compute several tiles get equal work only if the tiles are sorted.
+  if (hidesTiles() && tiles.getTiles() > multiprocessors) {
+    addRankedMarks(tiles.getMask());
+    bits = printBits(0, "const ") + ", /*isRanked=*/true";
+  } else if (addMarks(tiles.getMask(), 0)) {
     bits = printBits(0, "const ");
-    // Blocks that compute several tiles get equal work only if the tiles are sorted.
-    if (tiles.getTiles() > multiprocessors) {
-      addRanks(tiles.getMask(), 0);
-      bits += ", /*isRanked=*/true";
-    }
   }
   add(makeFunction("", tiles, 0), {{"Query", own}, {"Key", streamed}, {"Value", streamed}, {"Output", stored}},
       {"LogSumExp"}, "", /*takesScore=*/true, bits);

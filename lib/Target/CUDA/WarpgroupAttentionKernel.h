@@ -46,11 +46,15 @@ private:
   std::string getProblemName() const { return kernel.name + "_problem"; }
   std::string getWgmmaName() const { return kernel.name + "_wgmma"; }
 
+  /// Returns whether data hides tiles.
+  bool hidesTiles() const;
   /// Adds the function that writes the bits of tiles that data hides, at an offset in the workspace, and returns true,
   /// if the kernel reads such bits.
   bool addMarks(llvm::ArrayRef<TileMaskText> masks, int64_t offset);
-  /// Adds the function that ranks the tiles of such bits.
-  void addRanks(const TileMaskText &mask, int64_t offset);
+  /// Adds the functions that write such bits at the start of the workspace and rank the tiles.
+  void addRankedMarks(const TileMaskText &mask);
+  void addMarks(llvm::StringRef text, llvm::ArrayRef<TileMaskText> masks, int64_t blocks, llvm::StringRef description,
+                int64_t offset);
   /// Makes a function that computes tiles of the given sizes; `paddedQueries` is that of the queries' statistics.
   Function makeFunction(llvm::StringRef suffix, const WarpgroupTiles &tiles, int64_t paddedQueries);
   void addForward(const WarpgroupTiles &tiles);

@@ -38,8 +38,10 @@ exec.kernel @documents(%q: tensor<2x1024x2x64xbf16>, %k: tensor<2x1024x2x64xbf16
   exec.yield %o, %l : tensor<2x1024x2x64xbf16>, tensor<2x2x1024xf32>
 }
 
-// If blocks compute several tiles, another function sorts them.
+// If blocks compute several tiles, another function sorts them, and counts the words that blocks write apart.
 // CHECK: ranked_tiles(
+// CHECK: using Attention = MarkWords<ranked_problem, TileMask<ranked_problem, 128, 128, false, 2>>;
+// CHECK-NEXT: static_assert(Attention::blocks == 16 && Attention::bytes == {{[0-9]+}});
 // CHECK: ranked_ranks(
 // CHECK-NEXT: unsigned char *workspace) {
 // CHECK-NEXT: using Attention = RankTiles<TileMask<ranked_problem, 128, 128, false, 2>>;
