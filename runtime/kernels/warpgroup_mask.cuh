@@ -105,6 +105,13 @@ constexpr TileForm outerForm = clipsToInterior<Problem>() ? TileForm::Clipped : 
 template <class Problem>
 constexpr bool skipsOwnTiles = clipsToInterior<Problem>() && !hidesTiles<Problem>;
 
+/// Returns the number of a chosen tile, or that of one past the last key, which hides all pairs, if the warpgroup's
+/// queries see nothing of it.
+template <class Problem, class Tile>
+__device__ inline int getSeenNumber(const VisitedTile &visited) {
+  return visited.isSeen() ? visited.number : countTiles(Problem::keys, Tile::keysPerTile);
+}
+
 /// Goes through the tiles of keys from number `keyTile` to `firstTile`, with the number in `keyTile`, and calls
 /// `computeTile(form)` for each.
 template <class Problem, class Tile, class ComputeTile>
@@ -135,13 +142,6 @@ __device__ inline void visitKeyTiles(const Tile &tile, const WarpgroupLane &lane
     for (; keyTile >= 0; --keyTile)
       computeTile(TileForm::Interior);
   }
-}
-
-/// Returns the number of a chosen tile, or that of one past the last key, which hides all pairs, if the warpgroup's
-/// queries see nothing of it.
-template <class Problem, class Tile>
-__device__ inline int getSeenNumber(const VisitedTile &visited) {
-  return visited.isSeen() ? visited.number : countTiles(Problem::keys, Tile::keysPerTile);
 }
 
 /// The same for `left` tiles that the copying thread chose. `await` waits for the next one and returns it.
