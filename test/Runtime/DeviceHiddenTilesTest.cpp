@@ -192,19 +192,20 @@ void checkForwardOf(int blocks) {
 }
 
 /// Ranks are a permutation, from the tile with the most work to the one with the least.
-template <class Problem, int ownRows, int streamedRows, bool ownsKeys>
+template <class Problem, int ownRows, int streamedRows, bool ownsKeys, int parts = 1>
 void checkRanks() {
-  using Mask = TileMask<Problem, ownsKeys ? streamedRows : ownRows, ownsKeys ? ownRows : streamedRows, ownsKeys>;
-  std::vector<TileBits> bits = rankTiles<Problem, Mask>();
+  using Mask = TileMask<Problem, ownsKeys ? streamedRows : ownRows, ownsKeys ? ownRows : streamedRows, ownsKeys, parts>;
+  std::vector<TileBits> bits = rankTiles<Problem, Mask>(), inOrder = markTiles<Problem, Mask>();
   for (int batch = 0; batch < Mask::batches; ++batch) {
     std::vector<int> ranked, work;
     for (int rank = 0; rank < Mask::ownTiles; ++rank) {
       ranked.push_back(Mask::getRanked(bits.data(), batch, rank));
-      SeenTiles<Mask::streamedTiles> seen(Mask::getRow(bits.data(), batch, ranked.back()), /*isDescending=*/true);
+      SeenTiles<Mask::streamedTiles, parts> seen(Mask::getRow(bits.data(), batch, ranked.back()),
+                                                 /*isDescending=*/true);
       work.push_back(0);
       int count = 0;
       for (VisitedTile tile; seen.take(tile); ++count)
-        work.back() += tile.isWhole() ? 1 : 2;
+        work.back() += (tile.seen & ~tile.whole) == 0 ? 1 : 2;
       EXPECT_EQ(seen.count(), count);
     }
     EXPECT_TRUE(std::is_sorted(work.rbegin(), work.rend()));
@@ -212,6 +213,17 @@ void checkRanks() {
     std::vector<int> all(Mask::ownTiles);
     std::iota(all.begin(), all.end(), 0);
     EXPECT_EQ(ranked, all);
+    // Blocks of words and blocks of rows write the same bits and counts.
+    for (int own = 0; own < Mask::ownTiles; ++own)
+      for (int word = 0; word < Mask::words * parts; ++word) {
+        const TileBits actual = Mask::getRow(bits.data(), batch, own)[word],
+                       expected = Mask::getRow(inOrder.data(), batch, own)[word];
+        EXPECT_EQ(actual.seen, expected.seen);
+        EXPECT_EQ(actual.whole, expected.whole);
+        if (word % parts == 0) {
+          EXPECT_EQ(actual.before, expected.before);
+        }
+      }
   }
 }
 
@@ -219,6 +231,9 @@ TEST(HiddenTilesTest, Ranks) {
   checkRanks<SegmentProblem<HostProblem<3, 1, 1, 900, 900, 64, true>, getSortedId>, 64, 32, false>();
   checkRanks<SegmentProblem<HostProblem<2, 1, 1, 500, 700, 64, false>, getUnsortedId>, 64, 16, false>();
   checkRanks<LengthProblem<HostProblem<3, 2, 1, 300, 450, 64, false>, getLength>, 64, 64, true>();
+  // Several words and parts.
+  checkRanks<SegmentProblem<HostProblem<2, 1, 1, 500, 700, 64, false>, getUnsortedId>, 64, 16, false, 2>();
+  checkRanks<SegmentProblem<HostProblem<3, 1, 1, 1200, 1200, 64, true>, getSortedId>, 96, 16, false, 3>();
 }
 
 TEST(HiddenTilesTest, DocumentsInTheForwardPass) {
