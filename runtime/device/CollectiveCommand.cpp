@@ -28,9 +28,12 @@ public:
       : communicator_(communicator), description_(DescribeCommand(context.command)),
         transfers_(BindTransfers(context.buffers, collective)), kind_(collective.kind),
         reduction_(static_cast<Reduction>(collective.reduction)), root_(static_cast<int>(collective.root)) {
-    for (const Transfer &transfer : transfers_)
+    for (const Transfer &transfer : transfers_) {
       if (transfer.src_rows > 1)
         packed_.resize(std::max(packed_.size(), static_cast<size_t>(transfer.src_count * ByteSize(transfer.dtype))));
+      if (transfer.others)
+        whole_.resize(std::max(whole_.size(), static_cast<size_t>(communicator.size() * PartBytes(transfer))));
+    }
   }
 
   absl::Status Execute() override {
@@ -41,21 +44,34 @@ public:
 
 private:
   absl::Status Exchange(const Transfer &each) {
+    if (!each.others)
+      return ExchangeTo(each.dst, each);
+    CS336_RETURN_IF_ERROR(ExchangeTo(whole_.data(), each));
+    int64_t bytes = PartBytes(each), before = communicator_.rank() * bytes;
+    std::memcpy(each.dst, whole_.data(), before);
+    std::memcpy(static_cast<char *>(each.dst) + before, whole_.data() + before + bytes,
+                (communicator_.size() - 1) * bytes - before);
+    return absl::OkStatus();
+  }
+
+  absl::Status ExchangeTo(void *dst, const Transfer &each) {
     switch (kind_) {
     case format::CollectiveKind::all_gather:
-      return communicator_.AllGather(each.src, each.dst, each.src_count, each.dtype);
+      return communicator_.AllGather(each.src, dst, each.src_count, each.dtype);
     case format::CollectiveKind::reduce_scatter:
-      return communicator_.ReduceScatter(each.src, each.dst, each.dst_count, each.dtype, reduction_);
+      return communicator_.ReduceScatter(each.src, dst, each.dst_count, each.dtype, reduction_);
     case format::CollectiveKind::broadcast:
-      return communicator_.Broadcast(each.src, each.dst, each.src_count, each.dtype, root_);
+      return communicator_.Broadcast(each.src, dst, each.src_count, each.dtype, root_);
     case format::CollectiveKind::all_to_all:
-      return communicator_.AllToAll(each.src_rows > 1 ? Pack(each) : each.src, each.dst,
+      return communicator_.AllToAll(each.src_rows > 1 ? Pack(each) : each.src, dst,
                                     each.src_count / communicator_.size(), each.dtype);
     case format::CollectiveKind::all_reduce:
       break;
     }
-    return communicator_.AllReduce(each.src, each.dst, each.src_count, each.dtype, reduction_);
+    return communicator_.AllReduce(each.src, dst, each.src_count, each.dtype, reduction_);
   }
+
+  int64_t PartBytes(const Transfer &each) const { return each.part_count(communicator_.size()) * ByteSize(each.dtype); }
 
   /// Copies parts of several rows one after another.
   const char *Pack(const Transfer &transfer) {
@@ -72,6 +88,7 @@ private:
   std::string description_; // For errors: another rank may fail at any collective.
   std::vector<Transfer> transfers_;
   std::vector<char> packed_; // A source, if its parts have several rows.
+  std::vector<char> whole_;  // The parts of all ranks, if a target has only those of others.
   format::CollectiveKind kind_;
   Reduction reduction_;
   int root_;
@@ -86,7 +103,8 @@ std::vector<Transfer> BindTransfers(absl::Span<const MutableTensorView> buffers,
     const MutableTensorView &src = buffers[collective.sources[i]], &dst = buffers[collective.targets[i]];
     // Verified: the shape of such a source is [parts, rows, columns].
     int64_t rows = src.is_dense() ? 1 : src.shape()[1];
-    transfers.push_back({src.data(), dst.mutable_data(), src.num_elements(), dst.num_elements(), src.dtype(), rows});
+    transfers.push_back(
+        {src.data(), dst.mutable_data(), src.num_elements(), dst.num_elements(), src.dtype(), rows, collective.others});
   }
   return transfers;
 }

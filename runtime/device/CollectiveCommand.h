@@ -27,11 +27,17 @@ struct Transfer {
   DType dtype;
   /// Rows of a part of `src`. If there are several, parts are columns of a matrix: row 0 of each part is before row 1.
   int64_t src_rows = 1;
+  /// `dst` has the parts of all ranks, or of all but this one.
+  bool others = false;
 
+  /// Returns the elements of one part of `dst`, which holds those of `parts` ranks without those of others.
+  int64_t part_count(int parts) const { return dst_count / (others ? parts - 1 : parts); }
   /// Returns the bytes of a row of a part.
   int64_t row_bytes(int parts) const { return src_count * ByteSize(dtype) / (parts * src_rows); }
   /// Returns the bytes of `src` before a row of a part.
   int64_t row_offset(int part, int64_t row, int parts) const { return (row * parts + part) * row_bytes(parts); }
+  /// Returns the position of another rank's part in `dst` of `rank`, or of any rank's if `dst` has all parts.
+  int position(int of, int rank) const { return others && of > rank ? of - 1 : of; }
 };
 
 /// Returns the operands of a collective, in order.

@@ -111,10 +111,11 @@ void EntryRunner::BindBuffers(const VariableStore &variables) {
     return arena_.block.data();
   };
   buffers_.reserve(entry_.buffers.size());
+  int64_t rank = variables.rank();
   for (const auto &buffer : entry_.buffers)
     buffers_.emplace_back(TensorType{ToDType(buffer->dtype), Dims(buffer->shape.begin(), buffer->shape.end())},
                           Dims(buffer->strides.begin(), buffer->strides.end()),
-                          static_cast<char *>(base(*buffer)) + buffer->byte_offset);
+                          static_cast<char *>(base(*buffer)) + buffer->byte_offset + rank * buffer->part_distance);
 }
 
 absl::Status EntryRunner::BindOutputs() {

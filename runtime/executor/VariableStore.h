@@ -8,6 +8,7 @@
 #ifndef CS336_RUNTIME_EXECUTOR_VARIABLESTORE_H
 #define CS336_RUNTIME_EXECUTOR_VARIABLESTORE_H
 
+#include "cs336/runtime/Communicator.h"
 #include "cs336/runtime/DeviceMemory.h"
 #include "cs336/runtime/Session.h"
 #include "cs336/runtime/Storage.h"
@@ -44,6 +45,8 @@ public:
 
   /// Returns the bytes of the block in device memory, alignment included.
   int64_t device_bytes() const { return block_.size(); }
+  /// Returns this rank's number among those that run the program.
+  int rank() const { return communicator_ ? communicator_->rank() : 0; }
   /// Returns the storage of a variable, of type StoredType().
   const MutableTensorView &stored(size_t variable) const { return variables_[variable]; }
   /// Returns the start of the storage of a variable with all parts of a gathered one, of type ReservedType().

@@ -19,7 +19,8 @@ StorageRange RangeOf(const format::ExecutableT &executable, const format::Buffer
     return {{format::BufferSource::variable, buffer.index}, 0, TensorView(ReservedType(variable), nullptr).num_bytes()};
   }
   uint32_t index = buffer.source == format::BufferSource::arena ? 0 : buffer.index;
-  return {{buffer.source, index}, buffer.byte_offset, buffer.byte_offset + ExtentBytes(Layout(buffer))};
+  int64_t bytes = ExtentBytes(Layout(buffer)) + buffer.part_distance * (executable.world_size - 1);
+  return {{buffer.source, index}, buffer.byte_offset, buffer.byte_offset + bytes};
 }
 
 } // namespace cs336::runtime

@@ -166,6 +166,21 @@ absl::StatusOr<SourceInfo> SourceOf(const format::ExecutableT &executable, const
   return Broken("unknown source");
 }
 
+/// Checks a buffer that is the part of a rank.
+absl::Status VerifyPart(const format::ExecutableT &executable, const format::BufferT &buffer) {
+  if (buffer.part_distance < 0 || buffer.part_distance % format::kPartDistance != 0)
+    return Broken(StrCat("a distance of ", buffer.part_distance, " bytes between parts is not a multiple of ",
+                         format::kPartDistance));
+  bool is_float = !IsIndexType(buffer.dtype) && buffer.dtype != format::DType::i1;
+  if (buffer.source != format::BufferSource::arena || !is_float)
+    return Broken("it is the part of a rank, but not floating-point values in the arena");
+  int64_t room = buffer.byte_size - ExtentBytes(Layout(buffer)), distances = executable.world_size - 1;
+  if (distances > 0 && buffer.part_distance > room / distances)
+    return Broken(StrCat("the parts of ", executable.world_size, " ranks, ", buffer.part_distance,
+                         " bytes apart, do not fit into its ", buffer.byte_size, " bytes"));
+  return absl::OkStatus();
+}
+
 absl::Status VerifyBuffer(const format::ExecutableT &executable, const format::EntryT &entry,
                           const format::BufferT &buffer) {
   CS336_RETURN_IF_ERROR(VerifyLayout(Layout(buffer)));
@@ -181,7 +196,7 @@ absl::Status VerifyBuffer(const format::ExecutableT &executable, const format::E
     return Broken(StrCat("offset ", buffer.byte_offset, " is not a multiple of its elements' size"));
   if (ExtentBytes(Layout(buffer)) > buffer.byte_size)
     return Broken(StrCat("its elements do not fit into its ", buffer.byte_size, " bytes"));
-  return absl::OkStatus();
+  return buffer.part_distance == 0 ? absl::OkStatus() : VerifyPart(executable, buffer);
 }
 
 absl::Status VerifyInput(const format::InputPortT &input, NameSet &names) {

@@ -64,6 +64,8 @@ public:
         return Broken(StrCat("it writes ", Describe(Buffer(written)), ", whose elements share addresses"));
       if (Buffer(written).source == format::BufferSource::input)
         return Broken(StrCat("it writes ", Describe(Buffer(written)), ", an input, whose values were checked before"));
+      if (Buffer(written).part_distance != 0)
+        return Broken(StrCat("it writes ", Describe(Buffer(written)), ", the part of a rank"));
     }
     return VerifyAliasing(executable_, entry_, command);
   }
@@ -177,6 +179,9 @@ private:
       return Broken("unknown kind of collective or reduction");
     if (collective.sources.empty() || collective.sources.size() != collective.targets.size())
       return Broken(StrCat("a collective from ", collective.sources.size(), " buffers to ", collective.targets.size()));
+    if (collective.others && (!HasParts(collective.kind) || executable_.world_size < 2))
+      return Broken(StrCat(format::EnumNameCollectiveKind(collective.kind), " between ", executable_.world_size,
+                           " ranks cannot have only the parts of other ranks"));
     if (collective.kind == format::CollectiveKind::broadcast && collective.root >= executable_.world_size)
       return Broken(StrCat("its root is rank ", collective.root, ", but the program is for ", executable_.world_size));
     for (size_t i = 0; i != collective.sources.size(); ++i) {
@@ -184,7 +189,7 @@ private:
       const format::BufferT &src = Buffer(collective.sources[i]), &dst = Buffer(collective.targets[i]);
       bool has_columns = collective.kind == format::CollectiveKind::all_to_all && HasPartsOfColumns(src);
       if (src.dtype != dst.dtype || !(has_columns || IsDense(Layout(src))) || !IsDense(Layout(dst)) ||
-          !SizesAgree(collective.kind, NumElements(Layout(src)), NumElements(Layout(dst))))
+          !SizesAgree(collective, NumElements(Layout(src)), NumElements(Layout(dst))))
         return Broken(StrCat("a collective from ", Describe(src), " to ", Describe(dst)));
     }
     return absl::OkStatus();
@@ -198,16 +203,21 @@ private:
     return buffer.strides == std::vector<int64_t>{columns, buffer.shape[0] * columns, 1};
   }
 
-  /// Returns true if a collective of this kind makes `to` elements of `from`.
-  bool SizesAgree(format::CollectiveKind kind, int64_t from, int64_t to) const {
-    int64_t ranks = executable_.world_size;
-    switch (kind) {
+  /// Returns true if a collective of this kind writes a part for each rank.
+  static bool HasParts(format::CollectiveKind kind) {
+    return kind == format::CollectiveKind::all_gather || kind == format::CollectiveKind::all_to_all;
+  }
+
+  /// Returns true if the collective makes `to` elements of `from`.
+  bool SizesAgree(const format::CollectiveT &collective, int64_t from, int64_t to) const {
+    int64_t ranks = executable_.world_size, parts = collective.others ? ranks - 1 : ranks;
+    switch (collective.kind) {
     case format::CollectiveKind::all_gather:
-      return to % ranks == 0 && to / ranks == from;
+      return to % parts == 0 && to / parts == from;
     case format::CollectiveKind::reduce_scatter:
       return from % ranks == 0 && from / ranks == to;
     case format::CollectiveKind::all_to_all:
-      return from == to && from % ranks == 0;
+      return from % ranks == 0 && to % parts == 0 && from / ranks == to / parts;
     case format::CollectiveKind::all_reduce:
     case format::CollectiveKind::broadcast:
       break;

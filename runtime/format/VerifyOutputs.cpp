@@ -37,6 +37,8 @@ absl::Status VerifyOutput(const format::EntryT &entry, const format::OutputPortT
   TensorType stored{ToDType(buffer.dtype), Dims(buffer.shape.begin(), buffer.shape.end())};
   if (stored != type)
     return Broken(StrCat("it is a ", ToString(type), ", but its buffer is a ", ToString(stored)));
+  if (buffer.part_distance != 0)
+    return Broken("its buffer is the part of a rank");
   return absl::OkStatus();
 }
 

@@ -430,6 +430,16 @@ TEST(InProcessTest, SessionsExchangeGradients) {
   uint32_t wide = entry.Input("wide", MakeType(DType::kF32, {kRanks, 2 * kRanks}));
   entry.Collective(CollectiveKind::all_to_all, entry.View(wide, {kRanks, kRanks, 2}, {2, 2 * kRanks, 1}),
                    entry.View(square, {kRanks, kRanks, 2}, {2 * kRanks, 2, 1}));
+  uint32_t rest = entry.Output("rest", MakeType(DType::kF32, {kRanks - 1, 2}));
+  entry.GatherOthers(CollectiveKind::all_gather, x, rest);
+  uint32_t columns_of_others = entry.Output("others", MakeType(DType::kF32, {kRanks - 1, kRanks, 2}));
+  entry.GatherOthers(CollectiveKind::all_to_all, entry.View(wide, {kRanks, kRanks, 2}, {2, 2 * kRanks, 1}),
+                     columns_of_others);
+  // Parts are a multiple of 64 bytes apart.
+  auto numbers_of_rank = MakeType(DType::kF32, {kRanks, 16});
+  uint32_t rows = entry.Arena("rows", numbers_of_rank);
+  entry.Copy(entry.Input("numbers", numbers_of_rank), rows);
+  entry.Copy(entry.PartOf(rows), entry.Output("row", MakeType(DType::kF32, {16})));
   auto executable = *program.Build();
   auto group = CreateInProcessGroup(kRanks, absl::Seconds(30));
   std::vector<std::thread> threads;
@@ -446,7 +456,9 @@ TEST(InProcessTest, SessionsExchangeGradients) {
       std::iota(numbers.begin(), numbers.end(), 100 * own);
       Tensor wide_value = *Tensor::Create({DType::kF32, {kRanks, 2 * kRanks}});
       std::copy(numbers.begin(), numbers.end(), wide_value.mutable_values<float>().begin());
-      ASSERT_TRUE(session->Run("train", {{"x", value}, {"wide", wide_value}}).ok());
+      Tensor all_rows = *Tensor::Create({DType::kF32, {kRanks, 16}});
+      std::iota(all_rows.mutable_values<float>().begin(), all_rows.mutable_values<float>().end(), 0.0f);
+      ASSERT_TRUE(session->Run("train", {{"x", value}, {"wide", wide_value}, {"numbers", all_rows}}).ok());
       auto output = [&](const char *name) {
         absl::Span<const float> values = session->Output("train", name)->values<float>();
         return std::vector<float>(values.begin(), values.end());
@@ -462,6 +474,16 @@ TEST(InProcessTest, SessionsExchangeGradients) {
           for (int column = 0; column != 2; ++column)
             columns.push_back(static_cast<float>(100 * from + row * 2 * kRanks + 2 * rank + column));
       EXPECT_EQ(output("square"), columns);
+      std::vector<float> row(16);
+      std::iota(row.begin(), row.end(), 16 * own);
+      EXPECT_EQ(output("row"), row);
+      std::vector<float> rest;
+      for (int from = 0; from != kRanks; ++from)
+        if (from != rank)
+          rest.insert(rest.end(), {static_cast<float>(from), static_cast<float>(10 * from)});
+      EXPECT_EQ(output("rest"), rest);
+      columns.erase(columns.begin() + rank * 2 * kRanks, columns.begin() + (rank + 1) * 2 * kRanks);
+      EXPECT_EQ(output("others"), columns);
       // Leaving early would end the other ranks' last collective.
       static std::atomic<int> done{0};
       for (++done; done != kRanks;)

@@ -182,6 +182,15 @@ struct BrokenRule {
 };
 
 format::EntryT &Train(format::ExecutableT &executable) { return *executable.entries[1]; }
+/// Lets "train" read the part of a rank, of 4 rows of 64 bytes, as one of `ranks` ranks. Returns the part.
+format::BufferT &ReadPart(format::ExecutableT &executable, int64_t ranks) {
+  executable.world_size = ranks;
+  EntryBuilder entry(executable, *executable.entries[1]);
+  uint32_t part = entry.PartOf(entry.Arena("rows", MakeType(DType::kF32, {4, 16})));
+  entry.Copy(part, entry.Output("row", MakeType(DType::kF32, {16})));
+  return *entry.entry().buffers[part];
+}
+
 format::BufferT &Buffer(format::ExecutableT &executable, const std::string &name) {
   for (auto &buffer : Train(executable).buffers)
     if (buffer->name == name)
@@ -397,6 +406,48 @@ const BrokenRule kBrokenRules[] = {
        Body(e, 5).AsCollective()->kind = format::CollectiveKind::all_gather;
      },
      "a collective from"},
+    {"OthersOfAReduction", [](auto &e) { Body(e, 5).AsCollective()->others = true; },
+     "all_reduce between 1 ranks cannot have only the parts of other ranks"},
+    {"OthersOfOneRank",
+     [](auto &e) {
+       Body(e, 5).AsCollective()->kind = format::CollectiveKind::all_gather;
+       Body(e, 5).AsCollective()->others = true;
+     },
+     "all_gather between 1 ranks cannot have only the parts of other ranks"},
+    {"OthersOfAnotherSize",
+     [](auto &e) {
+       e.world_size = 3;
+       EntryBuilder entry(e, *e.entries[1]);
+       uint32_t part = entry.Input("part", MakeType(DType::kF32, {4}));
+       entry.GatherOthers(format::CollectiveKind::all_gather, part, entry.Output("all", MakeType(DType::kF32, {3, 4})));
+     },
+     "a collective from"},
+    {"PartBeyondItsStorage", [](auto &e) { ReadPart(e, 4).byte_size -= 4; },
+     "the parts of 4 ranks, 64 bytes apart, do not fit into its 252 bytes"},
+    {"PartOfMoreRanks", [](auto &e) { ReadPart(e, 5); }, "the parts of 5 ranks, 64 bytes apart, do not fit"},
+    {"NegativeDistance", [](auto &e) { ReadPart(e, 4).part_distance = -64; }, "a distance of -64 bytes"},
+    {"OddDistance", [](auto &e) { ReadPart(e, 4).part_distance = 32; }, "a distance of 32 bytes between parts is not"},
+    {"PartOfAnInput",
+     [](auto &e) {
+       EntryBuilder entry(e, *e.entries[1]);
+       entry.Copy(entry.PartOf(entry.Input("rows", MakeType(DType::kF32, {1, 16}))),
+                  entry.Output("row", MakeType(DType::kF32, {16})));
+     },
+     "not floating-point values in the arena"},
+    {"PartOfIntegers", [](auto &e) { ReadPart(e, 4).dtype = format::DType::i32; },
+     "not floating-point values in the arena"},
+    {"WriteToAPart",
+     [](auto &e) {
+       ReadPart(e, 4);
+       std::swap(Train(e).commands.back()->body.AsCopy()->src, Train(e).commands.back()->body.AsCopy()->dst);
+     },
+     "it writes 'rows.view' f32[16] with strides [1], the part of a rank"},
+    {"OutputOfAPart",
+     [](auto &e) {
+       ReadPart(e, 4);
+       Train(e).outputs.back()->buffer = Train(e).buffers.size() - 2;
+     },
+     "its buffer is the part of a rank"},
     {"NoRanks", [](auto &e) { e.world_size = 0; }, "it is for 0 ranks"},
     {"UnknownReduction", [](auto &e) { Body(e, 5).AsCollective()->reduction = static_cast<format::Reduction>(9); },
      "unknown kind of collective"},

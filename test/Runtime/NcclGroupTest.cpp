@@ -54,6 +54,26 @@ TEST_F(NcclGroupTest, PartsOfColumnsAreCopiedFirst) {
   }
 }
 
+TEST_F(NcclGroupTest, PartsOfOtherRanksAreCopiedAfterwards) {
+  ProgramBuilder program = TwoRankProgram();
+  EntryBuilder entry(program.executable(), *program.executable().entries[0]);
+  entry.entry().commands.clear();
+  entry.entry().events = 0;
+  uint32_t x = entry.Input("values", MakeType(DType::kF32, {3}));
+  entry.GatherOthers(format::CollectiveKind::all_gather, x, entry.Output("others", MakeType(DType::kF32, {3})));
+  entry.entry().commands.back()->stream = 1;
+  for (bool use_graphs : {true, false}) {
+    nccl.calls.clear();
+    auto session = CreateRank(program, use_graphs);
+    ASSERT_TRUE(session.ok()) << session.status();
+    Tensor values = MakeTensor<float>(DType::kF32, {3}, {1, 2, 3});
+    Tensor unused = *Tensor::Create({DType::kF32, {3, 4}});
+    ASSERT_TRUE((*session)->Run("forward", {{"x", unused}, {"values", values}}).ok());
+    EXPECT_THAT((*session)->Output("forward", "others")->values<float>(), ElementsAre(1, 2, 3));
+    EXPECT_THAT(nccl.calls, ElementsAre("ncclAllGather 3 7"));
+  }
+}
+
 /// The collectives, and the waits that look for their progress, only start later.
 TEST_F(NcclGroupTest, GatedRunsExchangeData) {
   for (bool use_graphs : {true, false}) {

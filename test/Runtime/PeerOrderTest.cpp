@@ -88,10 +88,13 @@ INSTANTIATE_TEST_SUITE_P(Ranks, PeerOrderTest, kGroups, PeerOrderTest::Name);
 /// A collective with one operand.
 struct Exchange {
   CollectiveKind kind;
-  int64_t part; // Elements of a rank's part.
+  int64_t part;        // Elements of a rank's part.
+  bool others = false; // The result has the parts of other ranks.
 
   int64_t SourceElements(int ranks) const { return kind == CollectiveKind::all_gather ? part : part * ranks; }
-  int64_t ResultElements(int ranks) const { return kind == CollectiveKind::reduce_scatter ? part : part * ranks; }
+  int64_t ResultElements(int ranks) const {
+    return kind == CollectiveKind::reduce_scatter ? part : part * (others ? ranks - 1 : ranks);
+  }
 };
 
 /// Returns an element of a rank's source in a step. Sums over ranks are exact.
@@ -101,8 +104,12 @@ float Element(int rank, int step, int64_t index) {
 
 /// Returns an element of a rank's result: a mean, or a rank's own element.
 float ResultElement(const Exchange &exchange, int ranks, int rank, int step, int64_t index) {
+  int from = static_cast<int>(index / exchange.part);
+  from += exchange.others && from >= rank;
   if (exchange.kind == CollectiveKind::all_gather)
-    return Element(static_cast<int>(index / exchange.part), step, index % exchange.part);
+    return Element(from, step, index % exchange.part);
+  if (exchange.kind == CollectiveKind::all_to_all)
+    return Element(from, step, rank * exchange.part + index % exchange.part);
   int64_t first = exchange.kind == CollectiveKind::reduce_scatter ? rank * exchange.part : 0;
   float sum = 0;
   for (int each = 0; each != ranks; ++each)
@@ -120,6 +127,8 @@ TEST_P(PeerOrderTest, ResultsAreRightForEverySize) {
       {CollectiveKind::all_gather, 12},         {CollectiveKind::reduce_scatter, staged + 4},
       {CollectiveKind::all_reduce, 4},          {CollectiveKind::all_reduce, staged + 8},
       {CollectiveKind::all_reduce, 1},          {CollectiveKind::all_reduce, staged + 9},
+      {CollectiveKind::all_to_all, 1023},       {CollectiveKind::all_to_all, 1023, true},
+      {CollectiveKind::all_gather, 12, true},   {CollectiveKind::all_gather, 1023, true},
   };
   constexpr size_t kCount = std::size(exchanges);
   EntryBuilder entry = program.Entry("forward");
@@ -141,6 +150,7 @@ TEST_P(PeerOrderTest, ResultsAreRightForEverySize) {
   for (size_t i = 0; i != kCount; ++i) {
     uint32_t result = entry.Output("y" + names[i], MakeType(DType::kF32, {exchanges[i].ResultElements(size)}));
     entry.Collective(exchanges[i].kind, sources[i], result, format::Reduction::mean);
+    entry.entry().commands.back()->body.AsCollective()->others = exchanges[i].others;
     entry.entry().commands.back()->stream = 1;
   }
 

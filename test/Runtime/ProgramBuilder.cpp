@@ -120,6 +120,14 @@ uint32_t EntryBuilder::View(uint32_t buffer, std::vector<int64_t> shape, std::ve
   return entry_.buffers.size() - 1;
 }
 
+uint32_t EntryBuilder::PartOf(uint32_t buffer) {
+  format::BufferT whole = *entry_.buffers[buffer];
+  uint32_t part =
+      View(buffer, {whole.shape.begin() + 1, whole.shape.end()}, {whole.strides.begin() + 1, whole.strides.end()});
+  entry_.buffers[part]->part_distance = whole.strides[0] * ByteSize(ToDType(whole.dtype));
+  return part;
+}
+
 template <typename Body>
 Body &EntryBuilder::AddCommand(Body body) {
   format::CommandT &command = Append(entry_.commands);
@@ -190,6 +198,11 @@ void EntryBuilder::Collective(format::CollectiveKind kind, uint32_t src, uint32_
   collective.reduction = reduction;
   collective.root = root;
   AddCommand(std::move(collective));
+}
+
+void EntryBuilder::GatherOthers(format::CollectiveKind kind, uint32_t src, uint32_t dst) {
+  Collective(kind, src, dst);
+  entry_.commands.back()->body.AsCollective()->others = true;
 }
 
 void EntryBuilder::CheckBound(uint32_t src, uint32_t dst, int64_t bound) {

@@ -50,6 +50,8 @@ public:
   void Move(uint32_t buffer, int64_t offset);
   /// Adds another view of a buffer's storage, `offset` bytes further on.
   uint32_t View(uint32_t buffer, std::vector<int64_t> shape, std::vector<int64_t> strides, int64_t offset = 0);
+  /// Adds a view of this rank's part along dimension 0 of a dense buffer.
+  uint32_t PartOf(uint32_t buffer);
 
   /// Adds a launch. The first launch of a kernel determines its signature.
   format::LaunchT &Launch(uint32_t kernel, std::vector<uint32_t> operands, std::vector<uint32_t> writes, int64_t rows,
@@ -58,6 +60,8 @@ public:
   void Copy(uint32_t src, uint32_t dst);
   void Collective(format::CollectiveKind kind, uint32_t src, uint32_t dst,
                   format::Reduction reduction = format::Reduction::sum, uint32_t root = 0);
+  /// Adds a collective whose target has only the parts of other ranks.
+  void GatherOthers(format::CollectiveKind kind, uint32_t src, uint32_t dst);
   void CheckBound(uint32_t src, uint32_t dst, int64_t bound);
   void Record(uint32_t event);
   void Wait(uint32_t event);

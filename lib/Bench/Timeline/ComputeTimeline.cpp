@@ -163,12 +163,11 @@ static exec::Work getWork(const format::CommandT &command) {
 }
 
 /// Returns the bytes of all parts of all buffers, as getRingBytes takes them.
-static int64_t getWholeBytes(const format::EntryT &entry, const format::CollectiveT &collective) {
-  bool isGather = collective.kind == format::CollectiveKind::all_gather;
+static int64_t getWholeBytes(const format::EntryT &entry, const format::CollectiveT &collective, int64_t ranks) {
   int64_t bytes = 0;
-  for (uint32_t index : isGather ? collective.targets : collective.sources)
+  for (uint32_t index : collective.sources)
     bytes += getBytes(*entry.buffers[index]);
-  return bytes;
+  return collective.kind == format::CollectiveKind::all_gather ? bytes * ranks : bytes;
 }
 
 /// Adds the commands, each with its time.
@@ -187,7 +186,7 @@ static void addCommands(const format::ExecutableT &program, const format::EntryT
       timed.start = std::max(timed.start, events[wait->event]);
     if (const format::CollectiveT *collective = command->body.AsCollective()) {
       CollectiveKind kind = getKind(collective->kind);
-      int64_t bytes = getWholeBytes(entry, *collective);
+      int64_t bytes = getWholeBytes(entry, *collective, program.world_size);
       timed.isCollective = true;
       timed.wireBytes = getRingBytes(kind, program.world_size, bytes);
       timed.end = timed.start + device.interconnect.predict(kind, {program.world_size}, bytes).getTotal();

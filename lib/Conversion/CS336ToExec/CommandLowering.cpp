@@ -36,7 +36,7 @@ struct CollectiveModel : CommandLoweringInterface::ExternalModel<CollectiveModel
       sources.push_back(isColumns(cast<MemRefType>(operand.getType())) ? operand
                                                                        : makeDense(builder, op->getLoc(), operand));
     exec::CollectiveOp::create(builder, op->getLoc(), collective.getKindAttr(), collective.getReductionAttr(), sources,
-                               results, collective.getGroupAttr(), collective.getRootAttr());
+                               results, collective.getGroupAttr(), collective.getRootAttr(), /*others=*/UnitAttr());
     return success();
   }
 

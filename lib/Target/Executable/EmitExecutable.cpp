@@ -104,6 +104,17 @@ static FailureOr<std::optional<int64_t>> getNumShards(ModuleOp module) {
   return first ? std::optional(first.getNumShards()) : std::nullopt;
 }
 
+/// Requires that each buffer with a part for each rank has one for each of these ranks.
+static LogicalResult checkParts(ModuleOp module, int64_t ranks) {
+  WalkResult result = module.walk([&](exec::PartOp part) {
+    if (part.getNumParts() == ranks)
+      return WalkResult::advance();
+    part.emitOpError() << "has " << part.getNumParts() << " parts, but " << ranks << " ranks run the program";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 /// Returns the number of ranks that run the program: the group of its collectives and the number of shards of its
 /// variables, or 1 if it has neither.
 static FailureOr<int64_t> getWorldSize(ModuleOp module) {
@@ -124,9 +135,15 @@ static FailureOr<int64_t> getWorldSize(ModuleOp module) {
   });
   if (result.wasInterrupted())
     return failure();
-  if (!first)
-    return shards->value_or(1);
+  if (!first) {
+    int64_t ranks = shards->value_or(1);
+    if (failed(checkParts(module, ranks)))
+      return failure();
+    return ranks;
+  }
   int64_t group = static_cast<int64_t>(first.getGroup());
+  if (failed(checkParts(module, group)))
+    return failure();
   if (*shards && **shards != group)
     return first.emitOpError() << "has group " << group << ", but the program's variables have " << **shards
                                << " shards, one per rank";

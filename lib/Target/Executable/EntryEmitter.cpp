@@ -87,6 +87,8 @@ uint32_t EntryEmitter::getBuffer(Value value) {
   buffer->source = getSource(storage);
   buffer->byte_offset = start;
   buffer->byte_size = getStorageBytes(storage.getBuffer().getType()) - start;
+  if (auto part = value.getDefiningOp<PartOp>())
+    buffer->part_distance = part.getPartDistance();
   buffer->dtype = toFormat(layout.elementType);
   buffer->shape.assign(layout.sizes.begin(), layout.sizes.end());
   buffer->strides.assign(layout.strides.begin(), layout.strides.end());
@@ -174,6 +176,7 @@ format::CollectiveT EntryEmitter::describe(exec::CollectiveOp collective) {
   for (Value target : collective.getTargets())
     body.targets.push_back(getBuffer(target));
   body.root = collective.getRoot().value_or(0);
+  body.others = collective.getOthers();
   return body;
 }
 

@@ -67,9 +67,11 @@ public:
       : context_(context), group_(group), transfers_(std::move(transfers)), kind_(collective.kind),
         reduction_(ToNccl(static_cast<Reduction>(collective.reduction))), root_(static_cast<int>(collective.root)) {}
 
-  /// Allocates memory for sources whose parts have several rows, which NCCL does not read.
+  /// Allocates memory for what NCCL does not do: to read parts of several rows, and to leave out this rank's part.
   absl::Status Prepare(DeviceMemory &memory) {
     for (Transfer &each : transfers_) {
+      if (each.others)
+        CS336_RETURN_IF_ERROR(PrepareOthers(each, memory));
       if (each.src_rows == 1)
         continue;
       int parts = group_.size();
@@ -81,7 +83,7 @@ public:
         for (int64_t row = 0; row != each.src_rows; ++row, to += bytes)
           packing_.Add({to, from + each.row_offset(part, row, parts), bytes});
       each.src = block.data();
-      packed_.push_back(std::move(block));
+      further_.push_back(std::move(block));
     }
     return absl::OkStatus();
   }
@@ -96,10 +98,25 @@ public:
           return result;
       return static_cast<int>(nccl::kSuccess);
     }));
+    CS336_RETURN_IF_ERROR(unpacking_.Enqueue(context_, context_.stream()));
     return group_.Advance();
   }
 
 private:
+  absl::Status PrepareOthers(Transfer &each, DeviceMemory &memory) {
+    int64_t bytes = each.part_count(group_.size()) * ByteSize(each.dtype);
+    CS336_ASSIGN_OR_RETURN(MemoryBlock block, memory.Allocate(group_.size() * bytes, /*alignment=*/256));
+    CUdeviceptr to = ToDevicePointer(each.dst), from = ToDevicePointer(block.data());
+    for (int part = 0; part != group_.size(); ++part, from += bytes)
+      if (part != group_.rank()) {
+        unpacking_.Add({to, from, bytes});
+        to += bytes;
+      }
+    each.dst = block.data();
+    further_.push_back(std::move(block));
+    return absl::OkStatus();
+  }
+
   int Call(const Transfer &each, nccl::Comm comm) const {
     const NcclApi &api = group_.api();
     nccl::DataType type = ToNccl(each.dtype);
@@ -122,8 +139,8 @@ private:
   const CudaContext &context_;
   NcclGroup &group_;
   std::vector<Transfer> transfers_;
-  PeerCopies packing_;
-  std::vector<MemoryBlock> packed_;
+  PeerCopies packing_, unpacking_;
+  std::vector<MemoryBlock> further_;
   format::CollectiveKind kind_;
   nccl::RedOp reduction_;
   int root_;

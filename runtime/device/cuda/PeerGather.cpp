@@ -27,9 +27,9 @@ public:
     int parts = exchanges ? peers_.size() : 1;
     int64_t bytes = own.row_bytes(parts);
     CUdeviceptr from = ToDevicePointer(own.src) + (exchanges ? own.row_offset(target, 0, parts) : 0);
-    CUdeviceptr to = transfer.targets[target] + peers_.rank() * own.src_rows * bytes;
+    CUdeviceptr to = transfer.targets[target] + own.position(peers_.rank(), target) * own.src_rows * bytes;
     bool is_own = target == peers_.rank();
-    if (is_own && to == from)
+    if (is_own && (own.others || to == from))
       return absl::OkStatus();
     // The allocations of other ranks are as those here: all ranks run the same program. Their starts are multiples of
     // 256, and a host has fewer GPUs, so the sum differs for each allocation of each rank.

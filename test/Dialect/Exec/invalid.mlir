@@ -805,3 +805,112 @@ exec.entry @prepare mode<prepare> {
   // expected-error@below {{writes parameter @v, which an entry of mode prepare must leave as it is}}
   exec.collective all_gather ins(%w : memref<64xf32>) outs(%all : memref<128xf32>) group = 2
 }
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4xf32>
+  %y = exec.output "y" output : memref<4xf32>
+  // expected-error@below {{all_reduce cannot have only the parts of other ranks: all_gather and all_to_all can}}
+  exec.collective all_reduce sum others ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) group = 2
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4xf32>
+  %y = exec.output "y" output : memref<4xf32>
+  // expected-error@below {{has the parts of other ranks, but its group has 1 rank}}
+  exec.collective all_gather others ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) group = 1
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<4xf32>
+  %y = exec.output "y" output : memref<12xf32>
+  // expected-error@below {{the shape of all 2 parts must be [8], 2 times 'memref<4xf32>' along axis 0, is 'memref<12xf32>'}}
+  exec.collective all_gather others ins(%x : memref<4xf32>) outs(%y : memref<12xf32>) group = 3
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<6x4xf32>
+  %y = exec.output "y" output : memref<6x4xf32>
+  // expected-error@below {{the shape of all 2 parts must be [4, 4], 2 times 'memref<2x4xf32>' along axis 0, is 'memref<6x4xf32>'}}
+  exec.collective all_to_all others ins(%x : memref<6x4xf32>) outs(%y : memref<6x4xf32>) group = 3
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<2x16xf32>
+  // expected-error@below {{source must be an allocation or a view of one}}
+  %p = exec.part %x : memref<2x16xf32> -> memref<16xf32>
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.alloc : memref<2x2x16xf32>
+  %p = exec.part %x : memref<2x2x16xf32> -> memref<2x16xf32>
+  // expected-error@below {{source must be an allocation or a view of one}}
+  %q = exec.part %p : memref<2x16xf32> -> memref<16xf32>
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.alloc : memref<2x16xi32>
+  // expected-error@below {{source must have floating-point elements, has 'i32'}}
+  %p = exec.part %x : memref<2x16xi32> -> memref<16xi32>
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.alloc : memref<2x16xf32>
+  // expected-error@below {{must be the source without axis 0, is 'memref<8xf32>' of 'memref<2x16xf32>'}}
+  %p = exec.part %x : memref<2x16xf32> -> memref<8xf32>
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.alloc : memref<2x8xf32>
+  // expected-error@below {{the distance of parts must be a multiple of 64 bytes, is 32}}
+  %p = exec.part %x : memref<2x8xf32> -> memref<8xf32>
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.alloc : memref<2x16xf32>
+  %p = exec.part %x : memref<2x16xf32> -> memref<16xf32>
+  // expected-error@below {{source is the part of a rank, whose place in the storage is not known}}
+  %v = exec.view %p : memref<16xf32> to memref<8xf32>
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<16xf32>
+  %y = exec.alloc : memref<2x16xf32>
+  %p = exec.part %y : memref<2x16xf32> -> memref<16xf32>
+  // expected-error@below {{writes the part of a rank, which commands may only read}}
+  exec.copy ins(%x : memref<16xf32>) outs(%p : memref<16xf32>)
+}
+
+// -----
+
+// A part can be any of the rows.
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<2x16xf32>
+  %y = exec.alloc : memref<2x16xf32>
+  exec.copy ins(%x : memref<2x16xf32>) outs(%y : memref<2x16xf32>)
+  %p = exec.part %y : memref<2x16xf32> -> memref<16xf32>
+  %v = exec.view %y : memref<2x16xf32> to memref<16xf32, strided<[1], offset: 16>>
+  // expected-error@below {{reads storage that it writes through another view}}
+  exec.copy ins(%p : memref<16xf32>) outs(%v : memref<16xf32, strided<[1], offset: 16>>)
+}

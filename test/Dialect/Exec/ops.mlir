@@ -107,3 +107,21 @@ exec.entry @gather_in_place mode<train> {
   %y = exec.output "gathered.y" output : memref<32x8xf32>
   exec.copy ins(%all : memref<32x8xf32>) outs(%y : memref<32x8xf32>)
 }
+
+// CHECK-LABEL: exec.entry @others
+exec.entry @others mode<train> {
+  %a = exec.alloc : memref<16x128xf32>
+  %x = exec.input "x" : memref<16x128xf32>
+  exec.copy ins(%x : memref<16x128xf32>) outs(%a : memref<16x128xf32>)
+  %y = exec.output "y" output : memref<48x128xf32>
+  // CHECK: exec.collective all_gather others ins(%[[A:.*]] : memref<16x128xf32>) outs(%{{.*}} : memref<48x128xf32>) group = 4
+  exec.collective all_gather others ins(%a : memref<16x128xf32>) outs(%y : memref<48x128xf32>) group = 4
+  %columns = exec.view %a : memref<16x128xf32> to memref<4x16x32xf32, strided<[32, 128, 1]>>
+  %z = exec.output "z" output : memref<3x16x32xf32>
+  // CHECK: exec.collective all_to_all others ins(%[[COLUMNS:.*]] : memref<4x16x32xf32, strided<[32, 128, 1]>>) outs(%{{.*}} : memref<3x16x32xf32>) group = 4
+  exec.collective all_to_all others ins(%columns : memref<4x16x32xf32, strided<[32, 128, 1]>>) outs(%z : memref<3x16x32xf32>) group = 4
+  // CHECK: exec.part %[[COLUMNS]] : memref<4x16x32xf32, strided<[32, 128, 1]>> -> memref<16x32xf32, strided<[128, 1]>>
+  %own = exec.part %columns : memref<4x16x32xf32, strided<[32, 128, 1]>> -> memref<16x32xf32, strided<[128, 1]>>
+  %o = exec.output "own" output : memref<16x32xf32>
+  exec.copy ins(%own : memref<16x32xf32, strided<[128, 1]>>) outs(%o : memref<16x32xf32>)
+}

@@ -440,6 +440,42 @@ TEST_F(EmitExecutableTest, CollectivesHaveTheirOperandsAndTheProgramItsRanks) {
   EXPECT_EQ(broadcast.root, 1u);
 }
 
+/// A program for `group` ranks that reads the part of a rank, of `parts`.
+std::string PartProgram(int parts, int group) {
+  return llvm::formatv(R"mlir(
+exec.entry @forward mode<forward> arena_bytes = 1024 alignment = 64 {{
+  %x = exec.input "x" : memref<64xbf16>
+  %a = exec.alloc offset = 0 : memref<64xbf16>
+  exec.copy ins(%x : memref<64xbf16>) outs(%a : memref<64xbf16>)
+  %p = exec.view %a : memref<64xbf16> to memref<{0}x32xbf16>
+  %own = exec.part %p : memref<{0}x32xbf16> -> memref<32xbf16>
+  %y = exec.output "y" output offset = 128 : memref<{2}xbf16>
+  exec.collective all_gather others ins(%own : memref<32xbf16>) outs(%y : memref<{2}xbf16>) group = {1}
+})mlir",
+                       parts, group, 32 * (group - 1))
+      .str();
+}
+
+TEST_F(EmitExecutableTest, DescribesTheOwnPartAndThoseOfOthers) {
+  auto bytes = Emit(PartProgram(2, 2));
+  ASSERT_TRUE(succeeded(bytes)) << error;
+  auto executable = Read(*bytes);
+  ASSERT_TRUE(executable);
+  const format::EntryT &forward = *executable->FindEntry("forward");
+  const format::CollectiveT &gather = *forward.commands.back()->body.AsCollective();
+  EXPECT_TRUE(gather.others);
+  const format::BufferT &part = *forward.buffers[gather.sources[0]];
+  EXPECT_EQ(part.part_distance, 64);
+  EXPECT_EQ(part.byte_offset, 0);
+  EXPECT_EQ(part.byte_size, 128);
+  EXPECT_EQ(forward.buffers[gather.targets[0]]->part_distance, 0);
+}
+
+TEST_F(EmitExecutableTest, RefusesPartsOfOtherRanksThanThoseOfCollectives) {
+  EXPECT_TRUE(failed(Emit(PartProgram(2, 3))));
+  EXPECT_THAT(error, HasSubstr("has 2 parts, but 3 ranks run the program"));
+}
+
 TEST_F(EmitExecutableTest, ProgramsWithoutCollectivesAreForOneRank) {
   auto bytes = Emit("exec.entry @forward mode<forward> arena_bytes = 0 alignment = 64 {\n}");
   ASSERT_TRUE(succeeded(bytes)) << error;

@@ -28,6 +28,10 @@ static LogicalResult verifyAttributes(Operation *op, const CollectiveAttributes 
   StringRef kind = stringifyCollectiveKind(attributes.kind);
   if (attributes.group < 1)
     return op->emitOpError() << "group must have at least 1 rank, has " << attributes.group;
+  if (attributes.others && attributes.kind != CollectiveKind::AllGather && attributes.kind != CollectiveKind::AllToAll)
+    return op->emitOpError() << kind << " cannot have only the parts of other ranks: all_gather and all_to_all can";
+  if (attributes.others && attributes.group < 2)
+    return op->emitOpError() << "has the parts of other ranks, but its group has 1 rank";
   if (isReducing(attributes.kind) && !attributes.reduction)
     return op->emitOpError() << kind << " requires a reduction: sum, mean or max";
   if (!isReducing(attributes.kind) && attributes.reduction)
@@ -45,34 +49,41 @@ static LogicalResult verifyAttributes(Operation *op, const CollectiveAttributes 
   return success();
 }
 
-/// Verifies that axis 0 of `whole` is `group` times that of `part`, and that all other axes are equal.
-static LogicalResult verifyParts(Operation *op, ShapedType part, ShapedType whole, int64_t group) {
+/// Verifies that axis 0 of `whole` is `count` times that of `part`, and that all other axes are equal.
+static LogicalResult verifyParts(Operation *op, ShapedType part, ShapedType whole, int64_t count) {
   if (part.getRank() == 0)
     return op->emitOpError() << "requires shapes of rank 1 or more, has " << part;
   SmallVector<int64_t> expected(part.getShape());
-  expected[0] = multiplySaturating(expected[0], group);
+  expected[0] = multiplySaturating(expected[0], count);
   if (whole.getShape() == ArrayRef(expected))
     return success();
-  InFlightDiagnostic diagnostic = op->emitOpError() << "the shape of all " << group << " parts must be [";
+  InFlightDiagnostic diagnostic = op->emitOpError() << "the shape of all " << count << " parts must be [";
   llvm::interleaveComma(expected, diagnostic);
-  return diagnostic << "], " << group << " times " << part << " along axis 0, is " << whole;
+  return diagnostic << "], " << count << " times " << part << " along axis 0, is " << whole;
+}
+
+static LogicalResult verifyAllToAll(Operation *op, const CollectiveAttributes &attributes, ShapedType source,
+                                    ShapedType target) {
+  if (source.getRank() == 0 || source.getDimSize(0) % attributes.group != 0)
+    return op->emitOpError() << "all_to_all between " << attributes.group
+                             << " ranks requires an axis 0 that their number divides, has " << source;
+  SmallVector<int64_t> part(source.getShape());
+  part[0] /= attributes.group;
+  return verifyParts(op, source.clone(part), target, attributes.getNumResultParts());
 }
 
 static LogicalResult verifyShapes(Operation *op, const CollectiveAttributes &attributes, ShapedType source,
                                   ShapedType target) {
   if (attributes.kind == CollectiveKind::AllGather)
-    return verifyParts(op, source, target, attributes.group);
+    return verifyParts(op, source, target, attributes.getNumResultParts());
   if (attributes.kind == CollectiveKind::ReduceScatter)
     return verifyParts(op, target, source, attributes.group);
+  if (attributes.kind == CollectiveKind::AllToAll && attributes.others)
+    return verifyAllToAll(op, attributes, source, target);
   StringRef kind = stringifyCollectiveKind(attributes.kind);
   if (source.getShape() != target.getShape())
     return op->emitOpError() << kind << " keeps the shape, has " << source << " and " << target;
-  if (attributes.kind != CollectiveKind::AllToAll)
-    return success();
-  if (source.getRank() == 0 || source.getDimSize(0) % attributes.group != 0)
-    return op->emitOpError() << "all_to_all between " << attributes.group
-                             << " ranks requires an axis 0 that their number divides, has " << source;
-  return success();
+  return attributes.kind == CollectiveKind::AllToAll ? verifyAllToAll(op, attributes, source, target) : success();
 }
 
 LogicalResult cs336::verifyCollective(Operation *op, const CollectiveAttributes &attributes, TypeRange sources,

@@ -58,4 +58,5 @@ static void nameAfterSource(Operation *op, OpAsmSetValueNameFn setName) {
     setName(op->getResult(0), path);
 }
 void AllocOp::getAsmResultNames(OpAsmSetValueNameFn setName) { nameAfterSource(*this, setName); }
+void PartOp::getAsmResultNames(OpAsmSetValueNameFn setName) { nameAfterSource(*this, setName); }
 void ViewOp::getAsmResultNames(OpAsmSetValueNameFn setName) { nameAfterSource(*this, setName); }

@@ -37,6 +37,7 @@ void ExecDialect::initialize() {
 
 bool OutputOp::outlivesCommands() { return true; }
 
+StorageKind PartOp::getStorageKind() { return getStorage(getResult()).getStorageKind(); }
 StorageKind ViewOp::getStorageKind() { return getStorage(getResult()).getStorageKind(); }
 
 void GemmOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, Value output, Precision precision,

@@ -63,12 +63,18 @@ static bool isGathered(Value buffer) {
   return get && get.getGathered();
 }
 
+/// Returns the type of a buffer, or that of all parts if it is the part of a rank, whose place depends on the rank.
+static MemRefType getRange(Value buffer) {
+  auto part = buffer.getDefiningOp<PartOp>();
+  return bufferType(part ? part.getSource() : buffer);
+}
+
 /// Returns whether the ranges from the first to the last element of two buffers of one storage overlap.
 static bool rangesOverlap(Value lhs, Value rhs) {
   // The place of the own part depends on the rank.
   if (isGathered(lhs) != isGathered(rhs))
     return true;
-  MemRefType left = bufferType(lhs), right = bufferType(rhs);
+  MemRefType left = getRange(lhs), right = getRange(rhs);
   return BufferLayout(left).offset <= getLastElement(right) && BufferLayout(right).offset <= getLastElement(left);
 }
 
@@ -134,6 +140,8 @@ LogicalResult EntryChecker::checkCommand(CommandOpInterface command) {
       return command->emitOpError() << "writes a value that is not a buffer of the entry";
     if (storage.getStorageKind() == StorageKind::Input)
       return command->emitOpError() << "writes an input, which belongs to the caller";
+    if (write.getDefiningOp<PartOp>())
+      return command->emitOpError() << "writes the part of a rank, which commands may only read";
     written.insert(storage.getOperation());
   }
   return checkEvents(command);

@@ -97,10 +97,40 @@ LogicalResult GetOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+int64_t PartOp::getPartDistance() {
+  MemRefType source = bufferType(getSource());
+  return BufferLayout(source).strides.front() * getElementBytes(source.getElementType());
+}
+
+/// Returns the type of each part along axis 0. As a part's place depends on the rank, the offset is that of part 0.
+static MemRefType getPartType(MemRefType source) {
+  BufferLayout layout(source);
+  layout.sizes.erase(layout.sizes.begin());
+  layout.strides.erase(layout.strides.begin());
+  return layout.getType();
+}
+
+LogicalResult PartOp::verify() {
+  MemRefType source = bufferType(getSource());
+  BufferOpInterface storage = getStorage(getResult());
+  if (!storage || !isa<AllocOp>(*storage) || getSource().getDefiningOp<PartOp>())
+    return emitOpError() << "source must be an allocation or a view of one";
+  if (!isa<FloatType>(source.getElementType()))
+    return emitOpError() << "source must have floating-point elements, has " << source.getElementType();
+  if (source.getRank() == 0 || getType() != getPartType(source))
+    return emitOpError() << "must be the source without axis 0, is " << getType() << " of " << source;
+  if (getPartDistance() == 0 || getPartDistance() % kDistance != 0)
+    return emitOpError() << "the distance of parts must be a multiple of " << kDistance << " bytes, is "
+                         << getPartDistance();
+  return success();
+}
+
 LogicalResult ViewOp::verify() {
   BufferOpInterface storage = getStorage(getResult());
   if (!storage)
     return emitOpError() << "source is not a buffer of an entry";
+  if (getSource().getDefiningOp<PartOp>())
+    return emitOpError() << "source is the part of a rank, whose place in the storage is not known";
   if (getSource().getType().getElementType() != getType().getElementType())
     return emitOpError() << "changes the element type";
   int64_t last = getLastElement(getType()), elements = storage.getBuffer().getType().getNumElements();
@@ -205,7 +235,8 @@ LogicalResult CheckBoundOp::verify() {
 }
 
 LogicalResult CollectiveOp::verify() {
-  if (failed(verifyCollective(*this, getCollectiveAttributes(*this), getSources().getTypes(), getTargets().getTypes())))
+  if (failed(verifyCollective(*this, getCollectiveAttributes(*this, getOthers()), getSources().getTypes(),
+                              getTargets().getTypes())))
     return failure();
   for (OpOperand &operand : getOperation()->getOpOperands()) {
     bool mayBeColumns = getKind() == CollectiveKind::AllToAll && operand.getOperandNumber() < getSources().size();

@@ -19,10 +19,10 @@ using namespace cs336::exec;
 /// Returns the bytes of the whole operands: the targets of a gather, and the sources of other kinds.
 static int64_t getWholeBytes(CollectiveOp collective) {
   int64_t bytes = 0;
-  for (Value buffer :
-       collective.getKind() == CollectiveKind::AllGather ? collective.getTargets() : collective.getSources())
-    bytes += getStorageBytes(cast<MemRefType>(buffer.getType()));
-  return bytes;
+  for (Value source : collective.getSources())
+    bytes += getStorageBytes(bufferType(source));
+  return collective.getKind() == CollectiveKind::AllGather ? bytes * static_cast<int64_t>(collective.getGroup())
+                                                           : bytes;
 }
 
 /// Predicts a gather by copy engines.

@@ -22,14 +22,19 @@ struct CollectiveAttributes {
   /// The number of ranks, as written. It may be out of range before verification.
   int64_t group;
   std::optional<int64_t> root;
+  /// Whether results have the parts of all other ranks, but not that of this rank.
+  bool others = false;
+
+  /// Returns the number of parts of a result that has a part of each rank.
+  int64_t getNumResultParts() const { return others ? group - 1 : group; }
 };
 
-/// Returns the attributes of a `cs336.collective` or an `exec.collective`.
+/// Returns the attributes of a `cs336.collective` or an `exec.collective`. Only the latter may have `others`.
 template <typename OpT>
-CollectiveAttributes getCollectiveAttributes(OpT op) {
+CollectiveAttributes getCollectiveAttributes(OpT op, bool others = false) {
   std::optional<uint64_t> root = op.getRoot();
   return {op.getKind(), op.getReduction(), static_cast<int64_t>(op.getGroup()),
-          root ? std::optional<int64_t>(*root) : std::nullopt};
+          root ? std::optional<int64_t>(*root) : std::nullopt, others};
 }
 
 /// Returns whether the kind combines elements of several ranks, and therefore requires a reduction.

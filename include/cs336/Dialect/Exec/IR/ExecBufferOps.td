@@ -108,4 +108,36 @@ def Exec_ViewOp : Exec_Op<"view", [Pure, HasParent<"EntryOp">, DeclareOpInterfac
   let hasVerifier = 1;
 }
 
+def Exec_PartOp : Exec_Op<"part", [Pure, HasParent<"EntryOp">, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
+                                   Exec_BufferOpInterface]> {
+  let summary = "This rank's part of a buffer that has a part for each rank";
+  let description = [{
+    Axis 0 of the source has the parts of all ranks, and the result is the part at the rank's number. Its place in the
+    storage depends on the rank. Therefore commands only read it, it has no views, and the verifier treats it as all
+    parts.
+
+    Errors: a result that is not of the source's type without axis 0; a source that is not in an allocation; a source
+    of integers; and parts whose distance is not a multiple of 64 bytes.
+
+    ```mlir
+    %own = exec.part %columns : memref<2x64x512xbf16, strided<[64, 1, 128]>> -> memref<64x512xbf16, strided<[1, 128]>>
+    ```
+  }];
+  let arguments = (ins Exec_Buffer:$source);
+  let results = (outs Exec_Buffer:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let extraClassDeclaration = [{
+    /// The distances of parts in bytes are multiples of this, so that a part is aligned like storage.
+    static constexpr int64_t kDistance = 64;
+
+    ::mlir::Value getViewSource() { return getSource(); }
+    ::cs336::exec::StorageKind getStorageKind();
+    /// Returns the number of ranks.
+    int64_t getNumParts() { return ::llvm::cast<::mlir::MemRefType>(getSource().getType()).getDimSize(0); }
+    /// Returns the bytes between the starts of the parts of two consecutive ranks.
+    int64_t getPartDistance();
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // CS336_DIALECT_EXEC_IR_EXECBUFFEROPS_TD

@@ -122,21 +122,25 @@ def Exec_CollectiveOp : Exec_CommandOp<"collective", [AttrSizedOperandSegments]>
     another operand's source or target. The parts of a source of `all_to_all` [parts, rows, columns] may be columns of a
     dense matrix [rows, parts·columns].
 
-    Errors: other buffers that are not dense, a target that the command must not overwrite, and everything that
-    `cs336.collective` excludes.
+    With `others`, the targets of `all_gather` and `all_to_all` have no part of this rank: they have the parts of the
+    other ranks in order, one less than there are ranks.
+
+    Errors: other buffers that are not dense, a target that the command must not overwrite, `others` for another kind or
+    for one rank, and everything that `cs336.collective` excludes.
 
     ```mlir
     exec.collective all_reduce mean ins(%a : memref<64xf32>) outs(%a : memref<64xf32>) group = 4
     exec.collective all_gather ins(%s, %t : memref<16x8xf32>, memref<2xbf16>) outs(%x, %y : memref<64x8xf32>, memref<8xbf16>) group = 4
     exec.collective broadcast ins(%a : memref<64xf32>) outs(%b : memref<64xf32>) group = 4 root = 2
     exec.collective all_to_all ins(%c : memref<2x64x8xf32, strided<[8, 16, 1]>>) outs(%d : memref<2x64x8xf32>) group = 2
+    exec.collective all_gather others ins(%s : memref<16x8xf32>) outs(%z : memref<48x8xf32>) group = 4
     ```
   }];
   let arguments = !con((ins CS336_CollectiveKindAttr:$kind, OptionalAttr<CS336_CollectiveReductionAttr>:$reduction,
                             Variadic<Exec_Buffer>:$sources, Variadic<Exec_Buffer>:$targets, I64Attr:$group,
-                            OptionalAttr<I64Attr>:$root), streamArgument);
+                            OptionalAttr<I64Attr>:$root, UnitAttr:$others), streamArgument);
   let assemblyFormat = [{
-    custom<CollectiveKind>($kind, $reduction) `ins` `(` $sources `:` type($sources) `)`
+    custom<CollectiveKind>($kind, $reduction) (`others` $others^)? `ins` `(` $sources `:` type($sources) `)`
     `outs` `(` $targets `:` type($targets) `)` `group` `=` $group (`root` `=` $root^)? attr-dict
   }];
   let extraClassDeclaration = [{

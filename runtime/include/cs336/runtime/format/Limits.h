@@ -16,6 +16,8 @@ namespace cs336::format {
 inline constexpr uint32_t kMostStreams = 64;
 /// The parts of a gathered variable are multiples of this many bytes, so that each one is aligned like a variable.
 inline constexpr int64_t kPartAlignment = 256;
+/// The distances of ranks' parts in a buffer are multiples of it, so that a part is aligned like storage.
+inline constexpr int64_t kPartDistance = 64;
 
 } // namespace cs336::format
 
