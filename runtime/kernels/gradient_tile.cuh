@@ -8,9 +8,11 @@
 // Part of the tile scheduler: what the number of a tile stands for. A kernel computes the gradients of several members,
 // whose tiles have consecutive numbers.
 
-/// A member's gradient has `rows` · `columns` elements, each a sum over `tokens`.
+/// A member's gradient has `rows` · `columns` elements, each a sum over tokens. The tokens may be in two parts, which
+/// have operands of their own; otherwise the second part has none.
 struct GradientSizes {
-  int rows, columns, tokens;
+  static constexpr int mostParts = 2;
+  int rows, columns, tokens[mostParts];
 };
 
 /// A tile of a member's gradient, from element (row, column) on.

@@ -13,9 +13,9 @@
 ///
 /// The blocks of a cluster compute tiles with the same columns. Each copies a part of the right operand to all of them.
 ///
-/// `Members` describes the gradients: their number of tiles, `find` for a tile, and `Update`, which loads and stores
-/// the elements of a member that one thread updates at a time. Each member has two tensor maps, of the left and of the
-/// right operand. They describe [slab of 64 columns, token, column in the slab].
+/// `Members` describes the gradients: their number of tiles, `parts` of their tokens, `find` for a tile, and `Update`,
+/// which loads and stores the elements of a member that one thread updates at a time. Each part of a member has two
+/// tensor maps, of the left and of the right operand. They describe [slab of 64 columns, token, column in the slab].
 template <class Wgmma, class Members, int clusterBlocks, int stages>
 class GradientUpdate {
   using Element = typename Wgmma::Element;
@@ -87,18 +87,32 @@ private:
 #pragma unroll 1
     for (int number = blockIdx.x; number < Members::tiles; number += gridDim.x) {
       const GradientTile tile = Members::find(number);
-      const TensorMap &left = maps[2 * tile.member], &right = maps[2 * tile.member + 1];
+      const int column = tile.column + rank * (columnsPerTile / clusterBlocks);
+      // As a loop, both parts would need more registers than the warpgroup has.
+#pragma unroll
+      for (int part = 0; part < Members::parts; ++part) {
+        const TensorMap *operands = maps + 2 * (Members::parts * tile.member + part);
 #pragma unroll 1
-      for (int token = 0; token < tile.sizes.tokens; token += tokensPerStage) {
-        const unsigned barrier = ring.startFilling(Left::bytes + Right::bytes);
-        loadBox(shared + ring.getStage() * Left::bytes, left, barrier, 0, token, tile.row / Left::slabColumns, 0);
-        const int column = tile.column + rank * (columnsPerTile / clusterBlocks);
-        loadBoxInCluster<clusterBlocks>(shared + rightTiles + ring.getStage() * Right::bytes +
-                                            rank * (Right::bytes / clusterBlocks),
-                                        right, barrier, 0, token, column / Right::slabColumns, 0);
-        ring.advance();
+        for (int token = 0; token < tile.sizes.tokens[part]; token += tokensPerStage) {
+          const unsigned barrier = ring.startFilling(Left::bytes + Right::bytes);
+          loadBox(shared + ring.getStage() * Left::bytes, operands[0], barrier, 0, token, tile.row / Left::slabColumns,
+                  0);
+          loadBoxInCluster<clusterBlocks>(shared + rightTiles + ring.getStage() * Right::bytes +
+                                              rank * (Right::bytes / clusterBlocks),
+                                          operands[1], barrier, 0, token, column / Right::slabColumns, 0);
+          ring.advance();
+        }
       }
     }
+  }
+
+  /// Returns the steps in which the tokens of all parts are loaded. Tokens after the end of a part are zeros.
+  __device__ static int countSteps(const GradientSizes &sizes) {
+    int steps = 0;
+#pragma unroll
+    for (int part = 0; part < Members::parts; ++part)
+      steps += (sizes.tokens[part] + tokensPerStage - 1) / tokensPerStage;
+    return steps;
   }
 
   __device__ void multiply(const WarpgroupLane &lane) {
@@ -106,7 +120,7 @@ private:
     float sums[parts][columnsPerPart / 2];
 #pragma unroll 1
     for (int number = blockIdx.x; number < Members::tiles; number += gridDim.x) {
-      const int steps = (Members::find(number).sizes.tokens + tokensPerStage - 1) / tokensPerStage;
+      const int steps = countSteps(Members::find(number).sizes);
 #pragma unroll 1
       for (int step = 0; step < steps; ++step) {
         ring.awaitFull();

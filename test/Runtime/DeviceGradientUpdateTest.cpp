@@ -61,8 +61,8 @@ constexpr FirstTiles<members> countTiles(const GradientSizes (&sizes)[members]) 
 
 template <int clusterBlocks>
 void checkTiles() {
-  constexpr GradientSizes sizes[] = {{1, 1, 3},       {127, 255, 1}, {128, 256, 70}, {129, 257, 9},
-                                     {300, 1000, 20}, {640, 70, 33}, {1, 769, 4},    {513, 512, 7}};
+  constexpr GradientSizes sizes[] = {{1, 1, {3}},       {127, 255, {1}}, {128, 256, {70}}, {129, 257, {9}},
+                                     {300, 1000, {20}}, {640, 70, {33}}, {1, 769, {4}},    {513, 512, {7}}};
   constexpr int members = std::size(sizes);
   constexpr FirstTiles<members> first = countTiles<clusterBlocks>(sizes);
   std::vector<std::vector<int>> covered;
@@ -77,7 +77,7 @@ void checkTiles() {
     const GradientSizes &expected = sizes[tile.member];
     EXPECT_EQ(tile.sizes.rows, expected.rows);
     EXPECT_EQ(tile.sizes.columns, expected.columns);
-    EXPECT_EQ(tile.sizes.tokens, expected.tokens);
+    EXPECT_EQ(tile.sizes.tokens[0], expected.tokens[0]);
     ASSERT_GE(tile.row, 0) << "tile " << number;
     ASSERT_GE(tile.column, 0) << "tile " << number;
     if (number % clusterBlocks == 0) {
@@ -122,11 +122,14 @@ __half roundTo(float x) {
   return __float2half_rn(x);
 }
 
-/// Tiles end past the rows and columns of the first two members, and fit those of the third. The last steps have fewer
-/// tokens than a stage.
-constexpr GradientSizes kSizes[] = {{192, 320, 70}, {64, 64, 5}, {256, 256, 33}};
-constexpr int kMembers = std::size(kSizes), kFloatsPerLine = 32;
-constexpr FirstTiles<kMembers> kFirstTiles = countTiles<1>(kSizes);
+/// Tiles end past the rows and columns of the first two members, and fit those of the third. The last steps of a part
+/// have fewer tokens than a stage.
+constexpr int kMembers = 3, kFloatsPerLine = 32;
+template <int parts>
+constexpr GradientSizes kSizes[kMembers] = {{192, 320, {70}}, {64, 64, {5}}, {256, 256, {33}}};
+template <>
+constexpr GradientSizes kSizes<2>[kMembers] = {{192, 320, {32, 38}}, {64, 64, {5, 65}}, {256, 256, {33, 1}}};
+constexpr FirstTiles<kMembers> kFirstTiles = countTiles<1>(kSizes<1>);
 
 /// The elements of a result, and others before and after them, as many as a tile could have by mistake.
 template <class T>
@@ -187,18 +190,22 @@ struct Member {
   static Element getGuardElement() { return roundTo<Element>(guardFloat); }
 
   const GradientSizes sizes;
-  Operand<Element> left, right;
+  /// Of each part of the tokens.
+  std::vector<Operand<Element>> lefts, rights;
   std::vector<float> before;
   Guarded<float> parameters;
   Guarded<Element> copies;
   Guarded<unsigned char> updates, fetches;
 
   template <class Random>
-  Member(const GradientSizes &sizes, Random &random)
-      : sizes(sizes), left(sizes.tokens, sizes.rows, random), right(sizes.tokens, sizes.columns, random),
-        before(sizes.rows * sizes.columns), parameters(before.size(), getGuard(), guardFloat),
+  Member(const GradientSizes &sizes, int parts, Random &random)
+      : sizes(sizes), before(sizes.rows * sizes.columns), parameters(before.size(), getGuard(), guardFloat),
         copies(before.size(), getGuard(), getGuardElement()), updates(before.size(), getGuard(), 0),
         fetches(before.size() / kFloatsPerLine, getGuard() / kFloatsPerLine, 0) {
+    for (int part = 0; part < parts; ++part) {
+      lefts.emplace_back(sizes.tokens[part], sizes.rows, random);
+      rights.emplace_back(sizes.tokens[part], sizes.columns, random);
+    }
     std::normal_distribution<float> normal;
     std::generate(before.begin(), before.end(), [&] { return normal(random); });
     std::copy(before.begin(), before.end(), parameters.begin());
@@ -210,8 +217,9 @@ struct Member {
     for (int row = 0; row < sizes.rows; ++row)
       for (int column = 0; column < sizes.columns; ++column) {
         double sum = 0;
-        for (int token = 0; token < sizes.tokens; ++token)
-          sum += left.get(token, row) * right.get(token, column);
+        for (size_t part = 0; part < lefts.size(); ++part)
+          for (int token = 0; token < sizes.tokens[part]; ++token)
+            sum += lefts[part].get(token, row) * rights[part].get(token, column);
         const int i = row * sizes.columns + column;
         const float expected = before[i] * 0.5f + toFloat(roundTo<Element>(static_cast<float>(sum)));
         ASSERT_EQ(parameters.begin()[i], expected) << "row " << row << ", column " << column;
@@ -241,10 +249,10 @@ struct Operands {
 };
 
 /// As generated text describes members.
-template <class ElementType>
+template <class ElementType, int partsOfTokens = 1>
 struct Members {
-  static constexpr int tiles = kFirstTiles.numbers[kMembers];
-  static GradientTile find(int number) { return GradientTile::find<1>(kFirstTiles.numbers, kSizes, number); }
+  static constexpr int tiles = kFirstTiles.numbers[kMembers], parts = partsOfTokens;
+  static GradientTile find(int number) { return GradientTile::find<1>(kFirstTiles.numbers, kSizes<parts>, number); }
 
   /// Halves a parameter and adds the gradient to it, in place, and stores a rounded copy.
   struct Update {
@@ -281,20 +289,22 @@ void runKernel(const Operands<Element> *operands, const TensorMap *maps) {
   Kernel::run(*operands, maps);
 }
 
-template <class Element, int stages>
+template <class Element, int stages, int parts = 1>
 void checkUpdate(int blocks) {
-  using Kernel = GradientUpdate<HostWgmma<Element>, Members<Element>, /*clusterBlocks=*/1, stages>;
+  using Kernel = GradientUpdate<HostWgmma<Element>, Members<Element, parts>, /*clusterBlocks=*/1, stages>;
   std::mt19937 random(5);
   std::vector<Member<Element>> members;
   members.reserve(kMembers);
   Operands<Element> operands;
-  TensorMap maps[2 * kMembers];
+  TensorMap maps[2 * parts * kMembers];
   for (int i = 0; i < kMembers; ++i) {
-    Member<Element> &member = members.emplace_back(kSizes[i], random);
+    Member<Element> &member = members.emplace_back(kSizes<parts>[i], parts, random);
     operands.pointers[i] = {member.parameters.begin(), member.copies.begin(), member.updates.begin(),
                             member.fetches.begin()};
-    maps[2 * i] = member.left.map(GradientTile::rowsPerTile);
-    maps[2 * i + 1] = member.right.map(GradientTile::columnsPerTile);
+    for (int part = 0; part < parts; ++part) {
+      maps[2 * (parts * i + part)] = member.lefts[part].map(GradientTile::rowsPerTile);
+      maps[2 * (parts * i + part) + 1] = member.rights[part].map(GradientTile::columnsPerTile);
+    }
   }
   void *const buffers[] = {&operands, maps};
   runOnHost(runKernel<Kernel, Element>, buffers, blocks, Kernel::threads, Kernel::sharedBytes);
@@ -308,6 +318,8 @@ TEST(GradientUpdateTest, OneBlockUpdatesAllTiles) { checkUpdate<__nv_bfloat16, 6
 TEST(GradientUpdateTest, BlocksShareTheTiles) { checkUpdate<__nv_bfloat16, 6>(3); }
 TEST(GradientUpdateTest, BlocksMayHaveNoTile) { checkUpdate<__nv_bfloat16, 6>(Members<__nv_bfloat16>::tiles + 1); }
 TEST(GradientUpdateTest, FewStages) { checkUpdate<__nv_bfloat16, 2>(1); }
+TEST(GradientUpdateTest, TokensInTwoParts) { checkUpdate<__nv_bfloat16, 6, 2>(3); }
+TEST(GradientUpdateTest, TwoPartsWithFewStages) { checkUpdate<__nv_bfloat16, 2, 2>(1); }
 TEST(GradientUpdateTest, HalfPrecision) { checkUpdate<__half, 6>(3); }
 
 } // namespace

@@ -15,17 +15,25 @@ namespace cs336::cuda {
 
 /// A kernel with one or more members. Each computes a gradient, a matmul leftᵀ · right that the kernel does not store,
 /// and an element-wise update by it. All members do the same update, on buffers of their own.
+///
+/// The tokens of both factors may be in two parts, one after the other, such as this rank's and those of other ranks.
 struct GradientProblem {
-  /// left is [tokens, rows] and right is [tokens, columns] in memory, where rows may be parts of longer ones.
-  struct Member {
+  /// Operands for some of the tokens: left is [tokens, rows] and right is [tokens, columns] in memory, where rows may
+  /// be parts of longer ones.
+  struct Part {
     unsigned left, right;
-    int64_t rows, columns, tokens;
+    int64_t tokens;
     int64_t leftStride, rightStride;
+  };
+  struct Member {
+    int64_t rows, columns;
+    llvm::SmallVector<Part, 2> parts;
   };
 
   mlir::Type element;
+  /// All have as many parts.
   llvm::SmallVector<Member> members;
-  /// The update, in a kernel whose operand `left` is the gradient.
+  /// The update, in a kernel whose operand `left` of the first part is the gradient.
   Batch update;
 
   /// Fails without a reason if the kernel has no matmul. Otherwise `whyNot` completes the sentence "it …".
@@ -33,6 +41,8 @@ struct GradientProblem {
 
   /// A block computes `clusterBlocks` tiles of these sizes below each other at a time, as in gradient_tile.cuh.
   static constexpr int64_t rowsPerTile = 128, columnsPerTile = 256, clusterBlocks = 2;
+  /// The parts that gradient_tile.cuh allows.
+  static constexpr size_t mostParts = 2;
   static int64_t countTiles(const Member &member) {
     return clusterBlocks * llvm::divideCeilSigned(member.rows, clusterBlocks * rowsPerTile) *
            llvm::divideCeilSigned(member.columns, columnsPerTile);

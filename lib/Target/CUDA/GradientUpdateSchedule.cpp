@@ -37,7 +37,7 @@ class GradientUpdateKernel : public ScheduledKernel {
 public:
   GradientUpdateKernel(const DeviceKernel &kernel, GradientProblem problem, const TargetDescription &target)
       : kernel(kernel), problem(std::move(problem)), target(target),
-        gradient(this->problem.update.getRole(this->problem.members.front().left)) {
+        gradient(this->problem.update.getRole(this->problem.members.front().parts.front().left)) {
     for (const GradientProblem::Member &member : this->problem.members)
       firstTiles.push_back(firstTiles.back() + GradientProblem::countTiles(member));
   }
@@ -49,6 +49,8 @@ public:
   void emit(raw_ostream &os) const override;
 
 private:
+  /// Returns the parts of each member's tokens.
+  size_t countParts() const { return problem.members.front().parts.size(); }
   std::string getName(StringRef part) const { return (kernel.name + "_" + part).str(); }
   TensorMapRecipe getMap(unsigned operand, int64_t columns, int64_t stride, int64_t tokens,
                          int64_t columnsPerBox) const;
@@ -96,10 +98,12 @@ std::string GradientUpdateKernel::describe() const {
 }
 
 std::string GradientUpdateKernel::describeOperands() const {
-  const GradientProblem::Member &first = problem.members.front();
+  std::string operands;
+  for (const GradientProblem::Part &part : problem.members.front().parts)
+    operands += llvm::formatv("{0}{1} and {2}", operands.empty() ? "" : ", and from ", part.left, part.right);
   return problem.update.describeOperands() +
-         llvm::formatv("// {0} is not in memory, but computed from operands {1} and {2} of each member.\n",
-                       problem.update.getBody().getOperandName(gradient), first.left, first.right)
+         llvm::formatv("// {0} is not in memory, but computed from operands {1} of each member.\n",
+                       problem.update.getBody().getOperandName(gradient), operands)
              .str();
 }
 
@@ -120,11 +124,12 @@ TensorMapRecipe GradientUpdateKernel::getMap(unsigned operand, int64_t columns, 
 SmallVector<KernelFunction> GradientUpdateKernel::getFunctions() const {
   int64_t blocks = std::min(firstTiles.back(), target.multiprocessors / clusterBlocks * clusterBlocks);
   KernelFunction function{kernel.name, blocks, threads, sharedBytes, clusterBlocks};
-  for (const GradientProblem::Member &member : problem.members) {
-    function.tensorMaps.push_back(getMap(member.left, member.rows, member.leftStride, member.tokens, rowsPerTile));
-    function.tensorMaps.push_back(
-        getMap(member.right, member.columns, member.rightStride, member.tokens, columnsPerTile / clusterBlocks));
-  }
+  for (const GradientProblem::Member &member : problem.members)
+    for (const GradientProblem::Part &part : member.parts) {
+      function.tensorMaps.push_back(getMap(part.left, member.rows, part.leftStride, part.tokens, rowsPerTile));
+      function.tensorMaps.push_back(
+          getMap(part.right, member.columns, part.rightStride, part.tokens, columnsPerTile / clusterBlocks));
+    }
   return {function};
 }
 
@@ -154,15 +159,17 @@ SmallVector<unsigned> GradientUpdateKernel::getLoads(bool ofScalars) const {
 
 void GradientUpdateKernel::emitTables(raw_ostream &os) const {
   os << "struct " << getName("Operands") << " {\n  void *pointers[" << kernel.operands.size() << "];\n};\n\n"
-     << "// Of each member: the maps of the left and of the right operand.\nstruct " << getName("Maps")
-     << " {\n  TensorMap maps[" << 2 * problem.members.size() << "];\n};\n\n"
+     << "// Of each member and part of tokens: the maps of the left and of the right operand.\nstruct "
+     << getName("Maps") << " {\n  TensorMap maps[" << 2 * countParts() * problem.members.size() << "];\n};\n\n"
      << "// Of each member: its first tile, and the sizes of its gradient.\n";
   Batch::emitTable(os, "unsigned", getName("firstTiles"), firstTiles);
   os << "static __constant__ const GradientSizes " << getName("sizes") << "[" << problem.members.size() << "] = {\n";
   llvm::interleave(
       problem.members, os,
       [&](const GradientProblem::Member &member) {
-        os << "    {" << member.rows << ", " << member.columns << ", " << member.tokens << "}";
+        os << "    {" << member.rows << ", " << member.columns << ", {";
+        llvm::interleaveComma(member.parts, os, [&](const GradientProblem::Part &part) { os << part.tokens; });
+        os << "}}";
       },
       ",\n");
   os << "};\n\n";
@@ -243,7 +250,8 @@ void GradientUpdateKernel::emitApply(raw_ostream &os, ScalarEmitter emitter) con
 void GradientUpdateKernel::emit(raw_ostream &os) const {
   emitTables(os);
   emitWgmma(os, getName("wgmma"), problem.element, {columnsPerPart}, {columnsPerPart});
-  os << "struct " << getName("Members") << " {\n  static constexpr int tiles = " << firstTiles.back() << ";\n"
+  os << "struct " << getName("Members") << " {\n  static constexpr int tiles = " << firstTiles.back()
+     << ", parts = " << countParts() << ";\n"
      << "  __device__ static GradientTile find(int number) {\n    return GradientTile::find<" << clusterBlocks << ">("
      << getName("firstTiles") << ", " << getName("sizes") << ", number);\n  }\n\n";
   emitUpdate(os);

@@ -16,8 +16,9 @@
 // CHECK: two_firstTiles[3] = {
 // CHECK-NEXT: 0, 2, 4};
 // CHECK: GradientSizes two_sizes[2] = {
-// CHECK-NEXT: {128, 64, 40},
-// CHECK-NEXT: {64, 192, 33}};
+// CHECK-NEXT: {128, 64, {40}},
+// CHECK-NEXT: {64, 192, {33}}};
+// CHECK: static constexpr int tiles = 4, parts = 1;
 // CHECK: struct Update {
 // CHECK: const float x2;
 // CHECK-NEXT: const Divisor divisor2;

@@ -104,10 +104,15 @@ static bool isElementwise(Value value, BlockArgument argument) {
   addUsers(argument);
   for (unsigned next = 0; next < computed.size(); ++next)
     llvm::for_each(computed[next]->getResults(), addUsers);
+  auto isMatmul = [](Operation *op) {
+    return !op->hasTrait<OpTrait::IsTerminator>() && isOfKind(op, FusionKind::Contraction);
+  };
   return llvm::none_of(computed, isRematerialized) && llvm::all_of(connected, [&](Operation *op) {
-           // A matmul of other operands gives one element for each element of the result.
-           return isRematerialized(op) || isOfKind(op, FusionKind::Pointwise) ||
-                  (isOfKind(op, FusionKind::Contraction) && !computed.contains(op));
+           if (isRematerialized(op) || isOfKind(op, FusionKind::Pointwise))
+             return true;
+           // A matmul of other operands gives one element for each element of the result. Its factors may have parts.
+           bool isFactor = isOfKind(op, FusionKind::Assembly) && llvm::all_of(op->getUsers(), isMatmul);
+           return (isMatmul(op) || isFactor) && !computed.contains(op);
          });
 }
 
