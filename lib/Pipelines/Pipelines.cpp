@@ -178,8 +178,10 @@ LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions
   manager.addPass(exec::createGatherInPlacePass());
   if (isCUDA) {
     manager.addPass(exec::createCopiesToKernelsPass());
-    if (fusesUpdates(options))
+    if (fusesUpdates(options)) {
       manager.addPass(createFuseUpdatesPass());
+      manager.addPass(createReadOwnFactorsPass());
+    }
   }
   // Runs after updates have moved, and before launches are batched, which would delay the gathers. A CPU session does
   // one command at a time.

@@ -34,9 +34,6 @@ using cs336::cuda::KernelForms;
 
 static constexpr RemarkOptions batchLaunchesRemarks("exec-batch-launches");
 
-/// The maximum size of a launch's parameters in bytes.
-static constexpr size_t maxParameterBytes = 32764;
-
 /// Late members have at most one of this many parts of a batch's bytes. While their collectives run, the device then
 /// has the rest to do.
 static constexpr int64_t lateFraction = 8;
@@ -171,7 +168,7 @@ FailureOr<SmallVector<LaunchBatch>> BatchLaunchesPass::findBatches(ArrayRef<Comm
     size_t bytes =
         (batch.members.size() + 1) * (launch.getInputs().size() + launch.getOutputs().size()) * sizeof(void *);
     // A batch of reductions also has a workspace.
-    if (bytes + sizeof(void *) > maxParameterBytes)
+    if (bytes + sizeof(void *) > cuda::maxParameterBytes)
       close(batch);
     batch.add(launch, position);
     for (Value read : command.getReads())

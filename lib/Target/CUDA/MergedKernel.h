@@ -12,6 +12,9 @@
 
 namespace cs336::cuda {
 
+/// The maximum size of a launch's parameters in bytes.
+inline constexpr size_t maxParameterBytes = 32764;
+
 /// The separate inputs of the members, one member after the other, then their shared inputs.
 template <typename T, typename GetInputs>
 llvm::SmallVector<T> collectInputs(unsigned numMembers, llvm::ArrayRef<bool> isShared, GetInputs getInputs) {

@@ -3,6 +3,8 @@
 // RUN: cs336-translate --emit-cuda --require-all %s | FileCheck %s
 
 // SELECT: exec.kernel @two{{.*}} attributes {exec.schedules = {sm_90a = [{schedule = "gradient_update"}]}}
+// SELECT: exec.kernel @parts{{.*}} attributes {exec.schedules = {sm_90a = [{schedule = "gradient_update"}]}}
+// SELECT: exec.kernel @other_parts{{.*}} attributes {exec.schedules = {sm_90a = [{schedule = "{{[a-z_]+}}_reduction"}]}}
 // SELECT: exec.kernel @narrow{{.*}} attributes {exec.schedules = {sm_90a = [{schedule = "{{[a-z_]+}}_reduction"}]}}
 
 // CHECK-LABEL: //===- two -===//
@@ -31,6 +33,13 @@
 // CHECK-NEXT: two(const __grid_constant__ two_Operands operands,
 // CHECK-NEXT: const __grid_constant__ two_Maps maps) {
 
+// CHECK-LABEL: //===- parts -===//
+// CHECK: // in1 is not in memory, but computed from operands 1 and 3, and from 2 and 4 of each member.
+// CHECK: TensorMap maps[4];
+// CHECK: GradientSizes parts_sizes[1] = {
+// CHECK-NEXT: {128, 64, {32, 8}}};
+// CHECK: static constexpr int tiles = 2, parts = 2;
+
 module attributes {exec.architectures = ["sm_90a"]} {
 exec.kernel @two(%p0: tensor<128x64xf32>, %l0: tensor<128x40xbf16>, %r0: tensor<40x64xbf16>, %p1: tensor<64x192xf32>, %l1: tensor<64x33xbf16>, %r1: tensor<33x192xbf16>, %s: tensor<f32>)
     : (memref<128x64xf32>, memref<128x40xbf16, strided<[1, 128]>>, memref<40x64xbf16>, memref<64x192xf32>, memref<64x33xbf16, strided<[1, 64]>>, memref<33x192xbf16>, memref<f32>)
@@ -48,6 +57,26 @@ exec.kernel @two(%p0: tensor<128x64xf32>, %l0: tensor<128x40xbf16>, %r0: tensor<
   %t1 = cs336.sqrt %q1 : tensor<64x192xf32>
   %d1 = cs336.sub %p1, %t1 : tensor<64x192xf32>
   exec.yield %d0, %d1 : tensor<128x64xf32>, tensor<64x192xf32>
+}
+// The tokens of both factors are in two parts.
+exec.kernel @parts(%p: tensor<128x64xf32>, %l0: tensor<128x32xbf16>, %l1: tensor<128x8xbf16>, %r0: tensor<32x64xbf16>, %r1: tensor<8x64xbf16>)
+    : (memref<128x64xf32>, memref<128x32xbf16, strided<[1, 256]>>, memref<128x8xbf16, strided<[1, 128]>>, memref<32x64xbf16>, memref<8x64xbf16>) -> memref<128x64xf32> {
+  %l = cs336.concat axis = 1 %l0, %l1 : tensor<128x32xbf16>, tensor<128x8xbf16> -> tensor<128x40xbf16>
+  %r = cs336.concat axis = 0 %r0, %r1 : tensor<32x64xbf16>, tensor<8x64xbf16> -> tensor<40x64xbf16>
+  %g = cs336.matmul %l, %r : tensor<128x40xbf16>, tensor<40x64xbf16> -> tensor<128x64xbf16>
+  %c = cs336.cast %g : tensor<128x64xbf16> -> tensor<128x64xf32>
+  %d = cs336.sub %p, %c : tensor<128x64xf32>
+  exec.yield %d : tensor<128x64xf32>
+}
+// The parts of the factors have other tokens.
+exec.kernel @other_parts(%p: tensor<128x64xf32>, %l0: tensor<128x32xbf16>, %l1: tensor<128x8xbf16>, %r0: tensor<8x64xbf16>, %r1: tensor<32x64xbf16>)
+    : (memref<128x64xf32>, memref<128x32xbf16, strided<[1, 256]>>, memref<128x8xbf16, strided<[1, 128]>>, memref<8x64xbf16>, memref<32x64xbf16>) -> memref<128x64xf32> {
+  %l = cs336.concat axis = 1 %l0, %l1 : tensor<128x32xbf16>, tensor<128x8xbf16> -> tensor<128x40xbf16>
+  %r = cs336.concat axis = 0 %r0, %r1 : tensor<8x64xbf16>, tensor<32x64xbf16> -> tensor<40x64xbf16>
+  %g = cs336.matmul %l, %r : tensor<128x40xbf16>, tensor<40x64xbf16> -> tensor<128x64xbf16>
+  %c = cs336.cast %g : tensor<128x64xbf16> -> tensor<128x64xf32>
+  %d = cs336.sub %p, %c : tensor<128x64xf32>
+  exec.yield %d : tensor<128x64xf32>
 }
 // 96 columns are not whole slabs.
 exec.kernel @narrow(%p: tensor<128x96xf32>, %l: tensor<128x40xbf16>, %r: tensor<40x96xbf16>)

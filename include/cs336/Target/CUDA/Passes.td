@@ -111,6 +111,54 @@ def FuseUpdatesPass : Pass<"exec-fuse-updates", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def ReadOwnFactorsPass : Pass<"exec-read-own-factors", "::mlir::ModuleOp"> {
+  let summary = "Read a rank's own factors of gradients where they are";
+  let description = [{
+    A rank that computes gradients from the factors of all ranks gathers them, and thereby copies its own. Such copies
+    take the bandwidth of the memory beside the kernels. The pass lets the kernel read the own factors from where they
+    are: the matmul's factors then have two parts, the tokens of this rank and those of the others, and the collective
+    writes the latter only (`others`). The sum is over the tokens of this rank first, so that it may be rounded
+    differently.
+
+    Conditions for a launch, such as those that `--exec-fuse-updates` creates:
+
+    - a collective of kind `all_gather` or `all_to_all` writes each factor of each matmul of its kernel;
+    - no other command than such launches reads what these collectives write;
+    - no command writes a source of a collective between the collective and the launch.
+
+    The own factors live until the launch, and gathered ones take less memory. If the program's memory, variables and
+    largest live set, would grow by more than `growth-percent`, the entry stays as it is.
+
+    Run it after `--exec-fuse-updates`. Kernels without any launch are removed.
+
+    Before:
+
+    ```mlir
+    exec.collective all_to_all ins(%dys : memref<2x512x256xbf16, strided<[256, 512, 1]>>) outs(%dy : memref<2x512x256xbf16>) group = 2
+    exec.collective all_gather ins(%x : memref<512x256xbf16>) outs(%xs : memref<1024x256xbf16>) group = 2
+    exec.launch @matmul_sub_02f1 ins(%w, %left, %xs : memref<256x256xf32>, memref<256x1024xbf16, strided<[1, 256]>>, memref<1024x256xbf16>) outs(%w : memref<256x256xf32>)
+    ```
+
+    After:
+
+    ```mlir
+    exec.collective all_to_all others ins(%dys : memref<2x512x256xbf16, strided<[256, 512, 1]>>) outs(%dy : memref<1x512x256xbf16>) group = 2
+    exec.collective all_gather others ins(%x : memref<512x256xbf16>) outs(%xs : memref<512x256xbf16>) group = 2
+    %own = exec.part %columns : memref<2x256x512xbf16, strided<[256, 1, 512]>> -> memref<256x512xbf16, strided<[1, 512]>>
+    exec.launch @matmul_sub_2b40 ins(%w, %own, %left, %x, %xs : memref<256x256xf32>, memref<256x512xbf16, strided<[1, 512]>>, memref<256x512xbf16, strided<[1, 256]>>, memref<512x256xbf16>, memref<512x256xbf16>) outs(%w : memref<256x256xf32>)
+    ```
+
+    Remarks: `Read` (`--remarks-filter-passed=exec-read-own-factors`) for each entry, and `Copied`
+    (`--remarks-filter-missed=exec-read-own-factors`) for one whose memory would grow.
+
+    Counts `num-collectives`, collectives that no longer copy own factors, and `num-launches`, launches that read them.
+  }];
+  let options = [Option<"growthPercent", "growth-percent", "unsigned", /*default=*/"2",
+                        "Most growth of the program's memory in percent (default: 2)">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def BatchLaunchesPass : Pass<"exec-batch-launches", "::mlir::ModuleOp"> {
   let summary = "Merge launches of the same computation on different buffers";
   let description = [{
