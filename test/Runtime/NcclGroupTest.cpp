@@ -59,18 +59,24 @@ TEST_F(NcclGroupTest, PartsOfOtherRanksAreCopiedAfterwards) {
   EntryBuilder entry(program.executable(), *program.executable().entries[0]);
   entry.entry().commands.clear();
   entry.entry().events = 0;
-  uint32_t x = entry.Input("values", MakeType(DType::kF32, {3}));
+  uint32_t x = entry.Input("values", MakeType(DType::kF32, {3})), y = entry.Input("more", MakeType(DType::kF32, {3}));
   entry.GatherOthers(format::CollectiveKind::all_gather, x, entry.Output("others", MakeType(DType::kF32, {3})));
   entry.entry().commands.back()->stream = 1;
+  // Each operand has memory of its own.
+  format::CollectiveT &collective = *entry.entry().commands.back()->body.AsCollective();
+  collective.sources.push_back(y);
+  collective.targets.push_back(entry.Output("more others", MakeType(DType::kF32, {3})));
   for (bool use_graphs : {true, false}) {
     nccl.calls.clear();
     auto session = CreateRank(program, use_graphs);
     ASSERT_TRUE(session.ok()) << session.status();
-    Tensor values = MakeTensor<float>(DType::kF32, {3}, {1, 2, 3});
+    Tensor values = MakeTensor<float>(DType::kF32, {3}, {1, 2, 3}),
+           more = MakeTensor<float>(DType::kF32, {3}, {4, 5, 6});
     Tensor unused = *Tensor::Create({DType::kF32, {3, 4}});
-    ASSERT_TRUE((*session)->Run("forward", {{"x", unused}, {"values", values}}).ok());
+    ASSERT_TRUE((*session)->Run("forward", {{"x", unused}, {"values", values}, {"more", more}}).ok());
     EXPECT_THAT((*session)->Output("forward", "others")->values<float>(), ElementsAre(1, 2, 3));
-    EXPECT_THAT(nccl.calls, ElementsAre("ncclAllGather 3 7"));
+    EXPECT_THAT((*session)->Output("forward", "more others")->values<float>(), ElementsAre(4, 5, 6));
+    EXPECT_THAT(nccl.calls, ElementsAre("ncclAllGather 3 7", "ncclAllGather 3 7"));
   }
 }
 

@@ -184,10 +184,12 @@ void ReadOwnFactorsPass::runOnOperation() {
   for (auto variable : module.getOps<VariableOp>())
     variableBytes += getStorageBytes(variable.getReservedType());
   KernelForms forms(module);
+  bool areKernelsNew = false;
   for (EntryOp entry : llvm::to_vector(module.getOps<EntryOp>())) {
     EntryCommands commands(entry);
     if (commands.haveEvents() || findOwnFactors(commands, forms.getSymbols()).readers.empty())
       continue;
+    areKernelsNew = true;
     // The lifetimes of sources become longer and the targets smaller, so the result is compared with the original.
     OpBuilder builder(entry);
     auto copy = cast<EntryOp>(builder.clone(*entry));
@@ -209,5 +211,6 @@ void ReadOwnFactorsPass::runOnOperation() {
     numCollectives += collectives;
     entry.erase();
   }
-  forms.eraseUnlaunched(llvm::to_vector(module.getOps<KernelOp>()));
+  if (areKernelsNew)
+    forms.eraseUnlaunched(llvm::to_vector(module.getOps<KernelOp>()));
 }

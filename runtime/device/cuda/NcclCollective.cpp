@@ -81,7 +81,8 @@ public:
       int64_t bytes = each.row_bytes(parts);
       for (int part = 0; part != parts; ++part)
         for (int64_t row = 0; row != each.src_rows; ++row, to += bytes)
-          packing_.Add({to, from + each.row_offset(part, row, parts), bytes});
+          packing_.Add({to, from + each.row_offset(part, row, parts), bytes, /*dst_allocation=*/further_.size(),
+                        /*src_allocation=*/further_.size()});
       each.src = block.data();
       further_.push_back(std::move(block));
     }
@@ -109,7 +110,7 @@ private:
     CUdeviceptr to = ToDevicePointer(each.dst), from = ToDevicePointer(block.data());
     for (int part = 0; part != group_.size(); ++part, from += bytes)
       if (part != group_.rank()) {
-        unpacking_.Add({to, from, bytes});
+        unpacking_.Add({to, from, bytes, /*dst_allocation=*/further_.size(), /*src_allocation=*/further_.size()});
         to += bytes;
       }
     each.dst = block.data();
@@ -139,6 +140,7 @@ private:
   const CudaContext &context_;
   NcclGroup &group_;
   std::vector<Transfer> transfers_;
+  // The copies of an operand are those of the allocations with the number of its further memory.
   PeerCopies packing_, unpacking_;
   std::vector<MemoryBlock> further_;
   format::CollectiveKind kind_;

@@ -266,10 +266,17 @@ CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream 
   TheFakeCuda().copied_bytes[stream] += static_cast<int64_t>(bytes);
   return Enqueue(stream, [=] { std::memcpy(ToHostUnified(dst), ToHostUnified(src), bytes); });
 }
+/// Returns whether rows of memory begin in one block.
+static bool IsInOneBlock(CUdeviceptr address, size_t pitch, size_t rows) {
+  DeviceBlocks &blocks = DeviceBlocks::Get();
+  return blocks.FindStart(address) == blocks.FindStart(address + pitch * (rows - 1));
+}
 CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *copy, CUstream stream) {
   bool is_valid = copy->srcMemoryType == CU_MEMORYTYPE_UNIFIED && copy->dstMemoryType == CU_MEMORYTYPE_UNIFIED &&
                   copy->srcPitch >= copy->WidthInBytes && copy->dstPitch >= copy->WidthInBytes &&
-                  IsReached(copy->srcDevice) && IsReached(copy->dstDevice);
+                  IsReached(copy->srcDevice) && IsReached(copy->dstDevice) &&
+                  IsInOneBlock(copy->srcDevice, copy->srcPitch, copy->Height) &&
+                  IsInOneBlock(copy->dstDevice, copy->dstPitch, copy->Height);
   if (!is_valid)
     return CUDA_ERROR_INVALID_VALUE;
   TheFakeCuda().copied_bytes[stream] += static_cast<int64_t>(copy->WidthInBytes * copy->Height);
