@@ -11,6 +11,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 
 namespace cs336::bench::report_writer_test {
 
@@ -52,6 +53,17 @@ TEST(ReportWriterTest, ListingsKeepTheirLines) {
   EXPECT_THAT(print(report, Format::HTML),
               testing::HasSubstr("<pre><code class=\"language-cuda\">if (a &lt; b)\n  &quot;c&quot;;</code></pre>\n"));
   EXPECT_THAT(print(report, Format::CSV), testing::Not(testing::HasSubstr("if (a < b)")));
+}
+
+TEST(ReportWriterTest, JSONHasNullForNumbersThatItLacks) {
+  for (double number : {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity()}) {
+    Report report{json::Object{{"limit", number}}, {makeTable("one", "", {{"a", number}})}, {}};
+    json::Value document = llvm::cantFail(json::parse(print(report, Format::JSON)));
+    const json::Object &row = *(*document.getAsObject()->getArray("results"))[0].getAsObject();
+    EXPECT_EQ(*row.get("gap_us"), json::Value(nullptr));
+    EXPECT_EQ(*row.get("list"), json::Value(json::Array{nullptr, nullptr}));
+    EXPECT_EQ(*document.getAsObject()->get("limit"), json::Value(nullptr));
+  }
 }
 
 TEST(ReportWriterTest, LaTeXReadsNothingAsACommand) {

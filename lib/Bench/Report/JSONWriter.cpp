@@ -11,8 +11,22 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+#include <optional>
+
 using namespace cs336::bench;
 namespace json = llvm::json;
+
+/// Replaces NaN and infinities, which JSON lacks, by null.
+static void makeValid(json::Value &value) {
+  if (std::optional<double> number = value.getAsNumber(); number && !std::isfinite(*number))
+    value = nullptr;
+  if (json::Array *array = value.getAsArray())
+    llvm::for_each(*array, makeValid);
+  if (json::Object *object = value.getAsObject())
+    for (auto &member : *object)
+      makeValid(member.second);
+}
 
 namespace {
 class JSONWriter : public ReportWriter {
@@ -24,7 +38,9 @@ class JSONWriter : public ReportWriter {
     document["columns"] = json::Array(llvm::map_range(table.getHeads(), describeColumn));
     document["results"] = table.getObjects();
     document[kPageKey] = storePage(report);
-    stream << llvm::formatv("{0:2}", json::Value(std::move(document))) << "\n";
+    json::Value value(std::move(document));
+    makeValid(value);
+    stream << llvm::formatv("{0:2}", value) << "\n";
   }
 };
 } // namespace
