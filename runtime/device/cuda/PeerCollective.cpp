@@ -49,9 +49,10 @@ int64_t MostReducedBytes(GpuExchange exchange, int ranks) {
 
 /// Returns true for a gather that NCCL does faster. Copy engines copy to other ranks one after the other, and NCCL
 /// sends to all of them at the same time. However, NCCL's kernels occupy multiprocessors. Beside updates this costs
-/// less than it saves, and beside GEMMs more.
-bool IsGatheredFasterByNccl(const CommandContext &context, format::CollectiveKind kind, int ranks) {
-  return kind == format::CollectiveKind::all_gather && ranks > 2 && !context.gemms_follow;
+/// less than it saves, and beside GEMMs more. NCCL gathers the own part, too, so others are copied once more.
+bool IsGatheredFasterByNccl(const CommandContext &context, const format::CollectiveT &collective, int ranks) {
+  return collective.kind == format::CollectiveKind::all_gather && !collective.others && ranks > 2 &&
+         !context.gemms_follow;
 }
 
 /// Returns true if the collective can be computed by this file. It depends on nothing that differs between ranks.
@@ -132,7 +133,7 @@ absl::StatusOr<std::unique_ptr<PreparedCommand>> PreparePeerCollective(NcclGroup
                                                                        const format::CollectiveT &collective,
                                                                        GpuExchange exchange) {
   std::vector<Transfer> transfers = BindTransfers(context.buffers, collective);
-  if (exchange == GpuExchange::kAuto && IsGatheredFasterByNccl(context, collective.kind, peers.size()))
+  if (exchange == GpuExchange::kAuto && IsGatheredFasterByNccl(context, collective, peers.size()))
     return nullptr;
   if (transfers.empty() || !IsSupported(transfers, collective.kind, MostReducedBytes(exchange, peers.size())))
     return nullptr;
