@@ -190,7 +190,7 @@ struct Member {
   static Element getGuardElement() { return roundTo<Element>(guardFloat); }
 
   const GradientSizes sizes;
-  /// Of each part of the tokens.
+  /// The operands of each part of the tokens.
   std::vector<Operand<Element>> lefts, rights;
   std::vector<float> before;
   Guarded<float> parameters;

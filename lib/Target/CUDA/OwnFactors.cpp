@@ -7,6 +7,7 @@
 
 #include "OwnFactors.h"
 
+#include "GradientProblem.h"
 #include "MergedKernel.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
 #include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
@@ -103,13 +104,18 @@ std::optional<GatheredFactor> OwnFactorSearch::readFactor(Value buffer, bool isT
       tokens * columns != bufferType(*target).getNumElements())
     return std::nullopt;
   factor.tokens = tokens / ranks;
+  BufferLayout from(bufferType(source));
+  int64_t elementBytes = getElementBytes(from.elementType);
+  // Tensor maps describe the own tokens too.
+  auto isAligned = [&](int64_t elements) { return elements * elementBytes % DeviceKernel::storageAlignment == 0; };
+  if (!isAligned(from.offset + factor.layout.offset))
+    return std::nullopt;
   if (collective.getKind() == CollectiveKind::AllGather)
     return factor;
-  MemRefType parts = bufferType(source);
-  bool hasMatrices = parts.getRank() == 3 && parts.getShape() == ArrayRef{ranks, factor.tokens, columns};
-  // As PartOp requires.
-  bool hasPart = hasMatrices && isa<AllocOp>(*getStorage(source)) &&
-                 BufferLayout(parts).strides[0] * getElementBytes(parts.getElementType()) % PartOp::kDistance == 0;
+  bool hasMatrices = from.sizes == SmallVector<int64_t>{ranks, factor.tokens, columns};
+  // PartOp has these requirements.
+  bool hasPart = hasMatrices && isAligned(from.strides[1]) && isa<AllocOp>(*getStorage(source)) &&
+                 from.strides[0] * elementBytes % PartOp::kDistance == 0;
   return hasPart ? std::optional(factor) : std::nullopt;
 }
 

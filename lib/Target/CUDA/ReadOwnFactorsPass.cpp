@@ -18,6 +18,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace cs336 {
 #define GEN_PASS_DEF_READOWNFACTORSPASS
@@ -155,11 +156,13 @@ static void rewrite(const FactorReader &reader, const llvm::DenseMap<Operation *
   }
   LaunchOp::create(builder, launch.getLoc(), kernel.getSymName(), inputs, launch.getOutputs(), /*workspace=*/Value(),
                    launch.getStream());
-  SmallVector<Value> old(launch.getInputs());
-  launch.erase();
+  // Several factors may be the same view.
+  llvm::SetVector<Value> views;
   for (const auto &[input, factor] : reader.factors)
-    if (old[input].getDefiningOp<ViewOp>())
-      eraseUnused(old[input]);
+    if (Value view = launch.getInputs()[input]; view.getDefiningOp<ViewOp>())
+      views.insert(view);
+  launch.erase();
+  llvm::for_each(views, eraseUnused);
 }
 
 /// Replaces the launches and the collectives.

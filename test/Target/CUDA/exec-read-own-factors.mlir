@@ -5,11 +5,12 @@
 // RUN: cs336-opt --exec-read-own-factors=growth-percent=100 --remarks-filter=exec-read-own-factors %s 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: cs336-opt --exec-read-own-factors=growth-percent=0 --remarks-filter=exec-read-own-factors %s 2>&1 >/dev/null | FileCheck %s --check-prefix=GROWTH
 
-// COUNTS: exec-read-own-factors num-collectives {{ *}}4  Number of collectives that no longer copy own factors
-// COUNTS: exec-read-own-factors num-launches {{ *}}2  Number of launches that read own factors where they are
+// COUNTS: exec-read-own-factors num-collectives {{ *}}6  Number of collectives that no longer copy own factors
+// COUNTS: exec-read-own-factors num-launches {{ *}}4  Number of launches that read own factors where they are
 
 // REMARK: [Passed] Read
 // REMARK-SAME: 1 launches read own factors where they are, so that 2 collectives do not copy them
+// REMARK: [Passed] Read
 // REMARK: [Passed] Read
 // REMARK-NOT: [Passed]
 
@@ -24,6 +25,7 @@
 // CHECK: %[[R:.*]] = cs336.concat axis = 0 %[[R0]], %[[R1]]
 // CHECK: cs336.matmul %[[L]], %[[R]]
 
+exec.variable @v parameter : memref<64x128xf32>
 exec.variable @w parameter : memref<64x128xf32>
 
 exec.kernel @matmul_cast_sub_0(%p: tensor<64x128xf32>, %l: tensor<64x64xbf16>, %r: tensor<64x128xbf16>)
@@ -32,6 +34,17 @@ exec.kernel @matmul_cast_sub_0(%p: tensor<64x128xf32>, %l: tensor<64x64xbf16>, %
   %c = cs336.cast %g : tensor<64x128xbf16> -> tensor<64x128xf32>
   %d = cs336.sub %p, %c : tensor<64x128xf32>
   exec.yield %d : tensor<64x128xf32>
+}
+exec.kernel @matmul_cast_sub_batch_0(%p0: tensor<64x128xf32>, %l0: tensor<64x64xbf16>, %r0: tensor<64x128xbf16>, %p1: tensor<64x128xf32>, %l1: tensor<64x64xbf16>, %r1: tensor<64x128xbf16>)
+    : (memref<64x128xf32>, memref<64x64xbf16, strided<[1, 64]>>, memref<64x128xbf16>, memref<64x128xf32>, memref<64x64xbf16, strided<[1, 64]>>, memref<64x128xbf16>)
+    -> (memref<64x128xf32>, memref<64x128xf32>) {
+  %g0 = cs336.matmul %l0, %r0 : tensor<64x64xbf16>, tensor<64x128xbf16> -> tensor<64x128xbf16>
+  %c0 = cs336.cast %g0 : tensor<64x128xbf16> -> tensor<64x128xf32>
+  %d0 = cs336.sub %p0, %c0 : tensor<64x128xf32>
+  %g1 = cs336.matmul %l1, %r1 : tensor<64x64xbf16>, tensor<64x128xbf16> -> tensor<64x128xbf16>
+  %c1 = cs336.cast %g1 : tensor<64x128xbf16> -> tensor<64x128xf32>
+  %d1 = cs336.sub %p1, %c1 : tensor<64x128xf32>
+  exec.yield %d0, %d1 : tensor<64x128xf32>, tensor<64x128xf32>
 }
 exec.kernel @negate(%x: tensor<32x128xbf16>) : (memref<32x128xbf16>) -> memref<32x128xbf16> {
   %0 = cs336.neg %x : tensor<32x128xbf16>
@@ -68,6 +81,28 @@ exec.entry @update mode<train> {
   exec.launch @negate ins(%t : memref<32x128xbf16>) outs(%u : memref<32x128xbf16>)
   %left = exec.view %dys : memref<2x32x64xbf16> to memref<64x64xbf16, strided<[1, 64]>>
   exec.launch @matmul_cast_sub_0 ins(%w, %left, %xs : memref<64x128xf32>, memref<64x64xbf16, strided<[1, 64]>>, memref<64x128xbf16>) outs(%w : memref<64x128xf32>)
+}
+
+// Two matmuls have the same left factor, one view.
+// CHECK-LABEL: exec.entry @shared
+// CHECK: exec.collective all_to_all others
+// CHECK: exec.collective all_gather others
+// CHECK: exec.launch @[[UPDATE]]
+// CHECK: exec.launch @matmul_cast_sub_batch_{{[0-9a-f]+}} ins(%{{.*}}, %[[O0:.*]], %[[L0:.*]], %[[X0:.*]], %[[XS0:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %[[X0]], %[[XS0]] :
+exec.entry @shared mode<train> {
+  %given = exec.input "x" : memref<32x128xbf16>
+  %v = exec.get @v : memref<64x128xf32>
+  %w = exec.get @w : memref<64x128xf32>
+  %x = exec.alloc : memref<32x128xbf16>
+  exec.launch @negate ins(%given : memref<32x128xbf16>) outs(%x : memref<32x128xbf16>)
+  %parts = exec.view %x : memref<32x128xbf16> to memref<2x32x64xbf16, strided<[64, 128, 1]>>
+  %dys = exec.alloc : memref<2x32x64xbf16>
+  exec.collective all_to_all ins(%parts : memref<2x32x64xbf16, strided<[64, 128, 1]>>) outs(%dys : memref<2x32x64xbf16>) group = 2
+  %xs = exec.alloc : memref<64x128xbf16>
+  exec.collective all_gather ins(%x : memref<32x128xbf16>) outs(%xs : memref<64x128xbf16>) group = 2
+  %left = exec.view %dys : memref<2x32x64xbf16> to memref<64x64xbf16, strided<[1, 64]>>
+  exec.launch @matmul_cast_sub_0 ins(%w, %left, %xs : memref<64x128xf32>, memref<64x64xbf16, strided<[1, 64]>>, memref<64x128xbf16>) outs(%w : memref<64x128xf32>)
+  exec.launch @matmul_cast_sub_batch_0 ins(%v, %left, %xs, %w, %left, %xs : memref<64x128xf32>, memref<64x64xbf16, strided<[1, 64]>>, memref<64x128xbf16>, memref<64x128xf32>, memref<64x64xbf16, strided<[1, 64]>>, memref<64x128xbf16>) outs(%v, %w : memref<64x128xf32>, memref<64x128xf32>)
 }
 
 // Another command reads all of the right factor, so both factors stay as they are.
@@ -155,4 +190,25 @@ exec.entry @another_factor mode<train> {
   %left = exec.view %dys : memref<2x32x64xbf16> to memref<64x64xbf16, strided<[1, 64]>>
   exec.launch @matmul_cast_sub_0 ins(%w, %left, %xs : memref<64x128xf32>, memref<64x64xbf16, strided<[1, 64]>>, memref<64x128xbf16>) outs(%w : memref<64x128xf32>)
   exec.launch @matmul_cast_sub_0 ins(%w, %left, %all : memref<64x128xf32>, memref<64x64xbf16, strided<[1, 64]>>, memref<64x128xbf16>) outs(%w : memref<64x128xf32>)
+}
+
+// The own tokens do not start at a multiple of 16 bytes.
+// CHECK-LABEL: exec.entry @misaligned
+// CHECK-NOT: others
+// CHECK: exec.launch @matmul_cast_sub_0
+exec.entry @misaligned mode<train> {
+  %given = exec.input "x" : memref<32x128xbf16>
+  %w = exec.get @w : memref<64x128xf32>
+  %x = exec.alloc : memref<32x128xbf16>
+  exec.launch @negate ins(%given : memref<32x128xbf16>) outs(%x : memref<32x128xbf16>)
+  %parts = exec.view %x : memref<32x128xbf16> to memref<2x32x64xbf16, strided<[64, 128, 1]>>
+  %dys = exec.alloc : memref<2x32x64xbf16>
+  exec.collective all_to_all ins(%parts : memref<2x32x64xbf16, strided<[64, 128, 1]>>) outs(%dys : memref<2x32x64xbf16>) group = 2
+  %storage = exec.alloc : memref<4100xbf16>
+  %y = exec.view %storage : memref<4100xbf16> to memref<32x128xbf16, strided<[128, 1], offset: 4>>
+  exec.copy ins(%x : memref<32x128xbf16>) outs(%y : memref<32x128xbf16, strided<[128, 1], offset: 4>>)
+  %ys = exec.alloc : memref<64x128xbf16>
+  exec.collective all_gather ins(%y : memref<32x128xbf16, strided<[128, 1], offset: 4>>) outs(%ys : memref<64x128xbf16>) group = 2
+  %left = exec.view %dys : memref<2x32x64xbf16> to memref<64x64xbf16, strided<[1, 64]>>
+  exec.launch @matmul_cast_sub_0 ins(%w, %left, %ys : memref<64x128xf32>, memref<64x64xbf16, strided<[1, 64]>>, memref<64x128xbf16>) outs(%w : memref<64x128xf32>)
 }

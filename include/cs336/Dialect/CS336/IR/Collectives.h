@@ -22,7 +22,7 @@ struct CollectiveAttributes {
   /// The number of ranks, as written. It may be out of range before verification.
   int64_t group;
   std::optional<int64_t> root;
-  /// Whether results have the parts of all other ranks, but not that of this rank.
+  /// Results have the parts of all other ranks, but not that of this rank.
   bool others = false;
 
   /// Returns the number of parts of a result that has a part of each rank.
