@@ -12,6 +12,7 @@
 #include "status/StatusMacros.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <utility>
 
@@ -152,10 +153,15 @@ private:
     return staging_[rank] + (2 * (source < rank ? source : source - 1) + round % 2) * half_;
   }
   static CUdeviceptr SourceOf(const Piece &piece) { return ToDevicePointer(piece.transfer->own.src) + piece.first; }
+  /// Returns a number for an operand's allocation on a rank, so that copies of different operands stay apart.
+  static uint64_t AllocationOf(const Piece &piece, int rank) {
+    return reinterpret_cast<uintptr_t>(piece.transfer) + static_cast<uint64_t>(rank);
+  }
 
   void AddCopies(size_t round, const std::vector<Piece> &pieces, int target) {
     for (const Piece &piece : pieces)
-      rounds_[round].copies.Add({StagingOf(target, peers_.rank(), round) + piece.offset, SourceOf(piece), piece.bytes});
+      rounds_[round].copies.Add({StagingOf(target, peers_.rank(), round) + piece.offset, SourceOf(piece), piece.bytes,
+                                 /*dst_allocation=*/static_cast<uint64_t>(target), AllocationOf(piece, peers_.rank())});
   }
 
   void AddSums(size_t round, const std::vector<Piece> &pieces, PeerReduction reduction) {
@@ -170,9 +176,12 @@ private:
     }
     // Each rank begins with another one, so that no GPU receives from all at once.
     for (int step = 1; reduction.is_for_all && step != peers_.size(); ++step)
-      for (const Piece &piece : pieces)
-        rounds_[round].results.Add({piece.transfer->targets[(rank + step) % peers_.size()] + piece.first,
-                                    ToDevicePointer(piece.transfer->own.dst) + piece.first, piece.bytes});
+      for (const Piece &piece : pieces) {
+        int target = (rank + step) % peers_.size();
+        rounds_[round].results.Add({piece.transfer->targets[target] + piece.first,
+                                    ToDevicePointer(piece.transfer->own.dst) + piece.first, piece.bytes,
+                                    AllocationOf(piece, target), AllocationOf(piece, rank)});
+      }
   }
 
   PeerGroup &peers_;
