@@ -104,10 +104,12 @@ void FuseUpdatesPass::replace(const UpdateGroup &group, const EntryCommands &com
 static void erase(const GradientUpdate &update) {
   GemmOp gemm = update.gemm;
   LaunchOp launch = update.launch;
-  Value output = gemm.getOutput(), gradient = launch.getInputs()[update.gradient];
+  // They may be one value.
+  llvm::SmallSetVector<Value, 2> buffers;
+  buffers.insert_range(ArrayRef<Value>{gemm.getOutput(), launch.getInputs()[update.gradient]});
   launch.erase();
   gemm.erase();
-  for (Value buffer : {output, gradient})
+  for (Value buffer : buffers)
     while (buffer && buffer.use_empty()) {
       auto op = buffer.getDefiningOp<BufferOpInterface>();
       buffer = op.getViewSource();

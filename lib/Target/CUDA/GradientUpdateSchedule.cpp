@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ExpressionPrinter.h"
 #include "GradientProblem.h"
 #include "ScalarEmitter.h"
 #include "Wgmma.h"
