@@ -443,22 +443,25 @@ TEST_F(PeerGroupTest, NcclDoesGathersThatNoGemmFollows) {
     bool has_gemm;
     GpuExchange exchange;
     bool by_nccl;
+    bool others = false;
   } cases[] = {
       {2, false, GpuExchange::kAuto, false},
       {3, true, GpuExchange::kAuto, false},
       {3, false, GpuExchange::kAuto, true},
       {3, false, GpuExchange::kPeers, false},
+      {3, false, GpuExchange::kAuto, false, /*others=*/true},
   };
-  for (const auto &[size, has_gemm, how, by_nccl] : cases) {
+  for (const auto &[size, has_gemm, how, by_nccl, others] : cases) {
     ProgramBuilder program = TwoRankProgram();
     program.executable().world_size = size;
     EntryBuilder entry(program.executable(), *program.executable().entries[0]);
     entry.entry().commands.clear();
     entry.entry().events = 0;
     uint32_t part = entry.Input("part", MakeType(DType::kF32, {4})),
-             whole = entry.Output("all", MakeType(DType::kF32, {4 * size}));
+             whole = entry.Output("all", MakeType(DType::kF32, {4 * (others ? size - 1 : size)}));
     entry.Collective(format::CollectiveKind::all_gather, part, whole);
     entry.entry().commands.back()->stream = 1;
+    entry.entry().commands.back()->body.AsCollective()->others = others;
     if (has_gemm) {
       uint32_t x = entry.Input("matrix", MakeType(DType::kF32, {4, 4})),
                y = entry.Output("product", MakeType(DType::kF32, {4, 4}));
