@@ -30,13 +30,13 @@ struct Transfer {
   /// `dst` has the parts of all ranks, or of all but this one.
   bool others = false;
 
-  /// Returns the elements of one part of `dst`, which holds those of `parts` ranks without those of others.
-  int64_t part_count(int parts) const { return dst_count / (others ? parts - 1 : parts); }
+  /// Returns the elements of the part of one of `ranks` ranks in `dst`.
+  int64_t part_count(int ranks) const { return dst_count / (others ? ranks - 1 : ranks); }
   /// Returns the bytes of a row of a part.
   int64_t row_bytes(int parts) const { return src_count * ByteSize(dtype) / (parts * src_rows); }
   /// Returns the bytes of `src` before a row of a part.
   int64_t row_offset(int part, int64_t row, int parts) const { return (row * parts + part) * row_bytes(parts); }
-  /// Returns the position of another rank's part in `dst` of `rank`, or of any rank's if `dst` has all parts.
+  /// Returns the position of the part of rank `of` in `dst` of `rank`. With `others`, they are different ranks.
   int position(int of, int rank) const { return others && of > rank ? of - 1 : of; }
 };
 
