@@ -206,7 +206,7 @@ void BatchLaunchesPass::merge(const LaunchBatch &batch, KernelForms &forms, Merg
     auto locations = llvm::map_to_vector(members, [](LaunchOp member) { return member.getLoc(); });
     kernel = cuda::mergeKernels(kernels, isShared, FusedLoc::get(&getContext(), locations));
     ++numKernels;
-    forms.insert(kernel);
+    kernel = forms.insert(kernel);
   }
 
   auto getInputs = [&](unsigned member) { return members[member].getInputs(); };

@@ -40,7 +40,7 @@ struct FuseUpdatesPass : cs336::impl::FuseUpdatesPassBase<FuseUpdatesPass>, Coun
 private:
   LogicalResult fuseUpdates();
   LogicalResult fuseUpdates(EntryOp entry, KernelForms &forms, UpdateSearch &search);
-  void replace(const UpdateGroup &group, const EntryCommands &commands, KernelForms &forms, UpdateSearch &search);
+  void replace(const UpdateGroup &group, const EntryCommands &commands, KernelForms &forms);
 
   /// The multiprocessors of the module's largest GPU.
   int64_t multiprocessors = 0;
@@ -66,8 +66,7 @@ static void moveBefore(Value buffer, Operation *command) {
     op->moveBefore(command);
 }
 
-void FuseUpdatesPass::replace(const UpdateGroup &group, const EntryCommands &commands, KernelForms &forms,
-                              UpdateSearch &search) {
+void FuseUpdatesPass::replace(const UpdateGroup &group, const EntryCommands &commands, KernelForms &forms) {
   auto kernels = llvm::map_to_vector(group.members, [](const GradientUpdate &update) { return update.kernel; });
   KernelOp kernel = kernels.front();
   const GradientUpdate &first = group.members.front();
@@ -76,7 +75,7 @@ void FuseUpdatesPass::replace(const UpdateGroup &group, const EntryCommands &com
   auto getInputs = [&](unsigned member) { return ArrayRef(group.members[member].inputs); };
   if (kernels.size() > 1) {
     auto locations = llvm::map_to_vector(group.members, [](GradientUpdate update) { return update.launch.getLoc(); });
-    kernel = search.insert(mergeKernels(kernels, isShared, FusedLoc::get(&getContext(), locations)));
+    kernel = forms.insert(mergeKernels(kernels, isShared, FusedLoc::get(&getContext(), locations)));
   }
   SmallVector<Value> inputs =
       kernels.size() == 1 ? first.inputs : collectInputs<Value>(kernels.size(), isShared, getInputs);
@@ -109,12 +108,7 @@ static void erase(const GradientUpdate &update) {
   buffers.insert_range(ArrayRef<Value>{gemm.getOutput(), launch.getInputs()[update.gradient]});
   launch.erase();
   gemm.erase();
-  for (Value buffer : buffers)
-    while (buffer && buffer.use_empty()) {
-      auto op = buffer.getDefiningOp<BufferOpInterface>();
-      buffer = op.getViewSource();
-      op->erase();
-    }
+  llvm::for_each(buffers, eraseUnused);
 }
 
 LogicalResult FuseUpdatesPass::fuseUpdates(EntryOp entry, KernelForms &forms, UpdateSearch &search) {
@@ -161,7 +155,7 @@ LogicalResult FuseUpdatesPass::fuseUpdates(EntryOp entry, KernelForms &forms, Up
     command->moveBefore(firstPlace);
   }
   for (const UpdateGroup &group : groups)
-    replace(group, commands, forms, search);
+    replace(group, commands, forms);
   for (const UpdateGroup &group : groups)
     for (const GradientUpdate &update : group.members)
       erase(update);

@@ -44,8 +44,13 @@ FailureOr<const KernelForm *> KernelForms::find(exec::LaunchOp launch) {
   return entry->second.get();
 }
 
-void KernelForms::insert(exec::KernelOp kernel) {
+exec::KernelOp KernelForms::insert(exec::KernelOp kernel) {
+  if (auto known = symbols.lookup<exec::KernelOp>(kernel.getSymName())) {
+    kernel.erase();
+    return known;
+  }
   symbols.insert(kernel, Block::iterator(*module.getOps<exec::EntryOp>().begin()));
+  return kernel;
 }
 
 void KernelForms::eraseUnlaunched(ArrayRef<exec::KernelOp> kernels) {

@@ -35,8 +35,9 @@ public:
   exec::KernelOp getKernel(exec::LaunchOp launch) const { return symbols.lookup<exec::KernelOp>(launch.getKernel()); }
   mlir::SymbolTable &getSymbols() { return symbols; }
 
-  /// Inserts a kernel before all entries, because kernels precede their launches.
-  void insert(exec::KernelOp kernel);
+  /// Inserts a kernel before all entries, because kernels precede their launches. If there is one of this name already,
+  /// which has the same contents, erases the new one. Returns the kernel of the module.
+  exec::KernelOp insert(exec::KernelOp kernel);
   /// Erases those of the kernels that no command launches.
   void eraseUnlaunched(llvm::ArrayRef<exec::KernelOp> kernels);
 

@@ -86,15 +86,6 @@ static KernelOp splitFactors(KernelOp kernel, const FactorReader &reader, ValueR
 // Entries
 //===----------------------------------------------------------------------===//
 
-/// Erases a buffer and the views that lead to it, unless they have uses.
-static void eraseUnused(Value buffer) {
-  while (buffer && buffer.use_empty()) {
-    auto op = buffer.getDefiningOp<BufferOpInterface>();
-    buffer = op.getViewSource();
-    op->erase();
-  }
-}
-
 /// Creates a collective of some operands of `collective`, after it.
 static exec::CollectiveOp createPart(exec::CollectiveOp collective, ValueRange sources, ValueRange targets,
                                      bool others) {
@@ -147,13 +138,7 @@ static void rewrite(const FactorReader &reader, const llvm::DenseMap<Operation *
     inputs.push_back(factor.createOwn(builder));
     inputs.push_back(factor.createOthers(builder, storage.at(factor.collective)[factor.operand]));
   }
-  KernelOp kernel = splitFactors(forms.getKernel(launch), reader, inputs);
-  if (auto known = forms.getSymbols().lookup<KernelOp>(kernel.getSymName())) {
-    kernel.erase();
-    kernel = known;
-  } else {
-    forms.insert(kernel);
-  }
+  KernelOp kernel = forms.insert(splitFactors(forms.getKernel(launch), reader, inputs));
   LaunchOp::create(builder, launch.getLoc(), kernel.getSymName(), inputs, launch.getOutputs(), /*workspace=*/Value(),
                    launch.getStream());
   // Several factors may be the same view.

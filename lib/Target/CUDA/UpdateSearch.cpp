@@ -39,6 +39,14 @@ ArrayRef<unsigned> EntryCommands::find(const Positions &positions, Value buffer)
   return found == positions.end() ? ArrayRef<unsigned>() : ArrayRef<unsigned>(found->second);
 }
 
+void cs336::cuda::eraseUnused(Value buffer) {
+  while (buffer && buffer.use_empty()) {
+    auto op = buffer.getDefiningOp<BufferOpInterface>();
+    buffer = op.getViewSource();
+    op->erase();
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // The place of an update
 //===----------------------------------------------------------------------===//
@@ -156,15 +164,6 @@ static KernelOp joinKernel(KernelOp kernel, GemmOp gemm, unsigned gradient) {
   return joined;
 }
 
-KernelOp UpdateSearch::insert(KernelOp kernel) {
-  if (auto known = forms.getSymbols().lookup<KernelOp>(kernel.getSymName())) {
-    kernel.erase();
-    return known;
-  }
-  forms.insert(kernel);
-  return kernel;
-}
-
 /// Returns the tiles that the kernel computes, or none if no schedule accepts it.
 static std::optional<int64_t> countTiles(KernelOp kernel, ValueRange inputs) {
   OwningOpRef<ModuleOp> linalg = ModuleOp::create(kernel.getLoc());
@@ -196,7 +195,7 @@ bool UpdateSearch::joinKernels(GradientUpdate &update) {
   if (isNew) {
     KernelOp both = joinKernel(kernel, update.gemm, update.gradient);
     if (std::optional<int64_t> tiles = countTiles(both, update.inputs))
-      entry->second = {insert(both), *tiles};
+      entry->second = {forms.insert(both), *tiles};
     else
       both.erase();
   }

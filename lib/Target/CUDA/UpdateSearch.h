@@ -37,6 +37,9 @@ private:
   Positions readers, writers;
 };
 
+/// Erases a buffer, and the views and the storage that lead to it, as far as they have no uses.
+void eraseUnused(mlir::Value buffer);
+
 /// A GEMM whose result only the launch reads, to update a parameter.
 struct GradientUpdate {
   exec::GemmOp gemm;
@@ -65,9 +68,6 @@ public:
   /// all updates.
   mlir::FailureOr<std::vector<GradientUpdate>> find(const EntryCommands &commands,
                                                     llvm::SmallSetVector<unsigned, 4> &hoisted);
-
-  /// Inserts the kernel, or erases it and returns the one of the same name.
-  exec::KernelOp insert(exec::KernelOp kernel);
 
 private:
   bool findGradient(const EntryCommands &commands, GradientUpdate &update) const;

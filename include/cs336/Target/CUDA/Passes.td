@@ -124,7 +124,8 @@ def ReadOwnFactorsPass : Pass<"exec-read-own-factors", "::mlir::ModuleOp"> {
 
     - a collective of kind `all_gather` or `all_to_all` writes each factor of each matmul of its kernel;
     - no other command than such launches reads what these collectives write;
-    - no command writes a source of a collective between the collective and the launch.
+    - no command writes a source of a collective between the collective and the launch;
+    - the own factors, and their rows in memory, start at multiples of 16 bytes.
 
     The own factors live until the launch, and gathered ones take less memory. If the program's memory, variables and
     largest live set, would grow by more than `growth-percent`, the entry stays as it is.
