@@ -110,12 +110,14 @@ void EntryRunner::BindBuffers(const VariableStore &variables) {
     }
     return arena_.block.data();
   };
+  auto offset = [&](const format::BufferT &buffer) {
+    return buffer.byte_offset + (variables.rank() + buffer.part_shift) % variables.num_ranks() * buffer.part_distance;
+  };
   buffers_.reserve(entry_.buffers.size());
-  int64_t rank = variables.rank();
   for (const auto &buffer : entry_.buffers)
     buffers_.emplace_back(TensorType{ToDType(buffer->dtype), Dims(buffer->shape.begin(), buffer->shape.end())},
                           Dims(buffer->strides.begin(), buffer->strides.end()),
-                          static_cast<char *>(base(*buffer)) + buffer->byte_offset + rank * buffer->part_distance);
+                          static_cast<char *>(base(*buffer)) + offset(*buffer));
 }
 
 absl::Status EntryRunner::BindOutputs() {

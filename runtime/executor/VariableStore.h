@@ -47,6 +47,7 @@ public:
   int64_t device_bytes() const { return block_.size(); }
   /// Returns this rank's number among those that run the program.
   int rank() const { return communicator_ ? communicator_->rank() : 0; }
+  int num_ranks() const { return communicator_ ? communicator_->size() : 1; }
   /// Returns the storage of a variable, of type StoredType().
   const MutableTensorView &stored(size_t variable) const { return variables_[variable]; }
   /// Returns the start of the storage of a variable with all parts of a gathered one, of type ReservedType().

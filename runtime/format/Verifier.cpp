@@ -171,9 +171,15 @@ absl::Status VerifyPart(const format::ExecutableT &executable, const format::Buf
   if (buffer.part_distance < 0 || buffer.part_distance % format::kPartDistance != 0)
     return Broken(StrCat("a distance of ", buffer.part_distance, " bytes between parts is not a multiple of ",
                          format::kPartDistance));
+  if (buffer.part_shift < 0 || buffer.part_shift >= executable.world_size)
+    return Broken(StrCat("its shift is ", buffer.part_shift, ", but the program is for ", executable.world_size,
+                         executable.world_size == 1 ? " rank" : " ranks"));
   bool is_float = !IsIndexType(buffer.dtype) && buffer.dtype != format::DType::i1;
-  if (buffer.source != format::BufferSource::arena || !is_float)
-    return Broken("it is the part of a rank, but not floating-point values in the arena");
+  bool has_all_parts =
+      buffer.source == format::BufferSource::arena ||
+      (buffer.source == format::BufferSource::variable && executable.variables[buffer.index]->shards == 1);
+  if (!has_all_parts || !is_float)
+    return Broken("it is the part of a rank, but not floating-point values in the arena or a variable without shards");
   int64_t room = buffer.byte_size - ExtentBytes(Layout(buffer)), distances = executable.world_size - 1;
   if (distances > 0 && buffer.part_distance > room / distances)
     return Broken(StrCat("the parts of ", executable.world_size, " ranks, ", buffer.part_distance,
@@ -235,7 +241,7 @@ absl::Status VerifyEntry(const format::ExecutableT &executable, const format::En
   CS336_RETURN_IF_ERROR(VerifyCommands(executable, entry));
   CS336_RETURN_IF_ERROR(VerifyStreams(executable, entry));
   CS336_RETURN_IF_ERROR(VerifyIntegers(executable, entry));
-  CS336_RETURN_IF_ERROR(VerifyOutputs(entry));
+  CS336_RETURN_IF_ERROR(VerifyOutputs(executable, entry));
   return VerifyAllocations(entry);
 }
 

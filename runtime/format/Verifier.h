@@ -39,7 +39,7 @@ absl::Status VerifyTensorMap(const format::SignatureT &signature, int64_t worksp
 absl::Status VerifyCommands(const format::ExecutableT &executable, const format::EntryT &entry);
 absl::Status VerifyStreams(const format::ExecutableT &executable, const format::EntryT &entry);
 absl::Status VerifyIntegers(const format::ExecutableT &executable, const format::EntryT &entry);
-absl::Status VerifyOutputs(const format::EntryT &entry);
+absl::Status VerifyOutputs(const format::ExecutableT &executable, const format::EntryT &entry);
 absl::Status VerifyAllocations(const format::EntryT &entry);
 
 /// Calls `verify` with the commands of an entry in order. Returns its first

@@ -113,9 +113,13 @@ struct Place : StorageRange {
   uint32_t position;
 };
 
-/// Returns true if a gather of `part` may write `whole`: they are this rank's part of a variable, and all parts of it.
-/// Part and whole have suitable sizes, which has been verified.
+/// Returns true if a gather of `part` may write `whole`: they are this rank's part, and the parts of all ranks. Part
+/// and whole have suitable sizes, which has been verified.
 bool IsOwnPart(const format::ExecutableT &executable, const format::BufferT &part, const format::BufferT &whole) {
+  if (part.part_distance != 0)
+    return part.part_shift == 0 && whole.part_distance == 0 && part.source == whole.source &&
+           part.byte_offset == whole.byte_offset && IsDense(Layout(part)) &&
+           ExtentBytes(Layout(part)) == part.part_distance;
   return part.source == format::BufferSource::variable && whole.source == format::BufferSource::gathered &&
          part.index == whole.index && part.byte_offset == 0 &&
          ExtentBytes(Layout(whole)) == RangeOf(executable, whole).end;
@@ -139,7 +143,7 @@ absl::Status VerifyAliasing(const format::ExecutableT &executable, const format:
   for (uint32_t i = 0; i != uses.size(); ++i)
     (uses[i].is_written ? written : read).emplace_back(executable, *entry.buffers[uses[i].buffer], i);
   const auto *collective = command.body.AsCollective();
-  bool gathers = collective && collective->kind == format::CollectiveKind::all_gather;
+  bool gathers = collective && collective->kind == format::CollectiveKind::all_gather && !collective->others;
 
   absl::c_sort(written);
   for (size_t i = 1; i < written.size(); ++i)
@@ -152,9 +156,10 @@ absl::Status VerifyAliasing(const format::ExecutableT &executable, const format:
     if (next != written.begin() && std::prev(next)->Overlaps(place))
       --next;
     for (; next != written.end() && next->Overlaps(place); ++next) {
-      bool is_same = buffer(*next).source == buffer(place).source &&
-                     buffer(*next).byte_offset == buffer(place).byte_offset &&
-                     Layout(buffer(*next)) == Layout(buffer(place));
+      bool is_same =
+          buffer(*next).source == buffer(place).source && buffer(*next).byte_offset == buffer(place).byte_offset &&
+          buffer(*next).part_distance == buffer(place).part_distance &&
+          buffer(*next).part_shift == buffer(place).part_shift && Layout(buffer(*next)) == Layout(buffer(place));
       bool is_in_place = is_same || (gathers && IsOwnPart(executable, buffer(place), buffer(*next)));
       if (!is_in_place || !absl::c_linear_search(uses[next->position].over, place.position))
         return Overlap(buffer(*next), buffer(place));

@@ -13,6 +13,7 @@
 #include "cs336/runtime/Executable.h"
 #include "format/CommandVisitor.h"
 #include "format/Layout.h"
+#include "format/StorageRange.h"
 #include "format/Verifier.h"
 #include "status/StatusMacros.h"
 
@@ -42,33 +43,26 @@ absl::Status VerifyOutput(const format::EntryT &entry, const format::OutputPortT
   return absl::OkStatus();
 }
 
-/// A range of bytes of the arena.
-struct BufferRange {
-  explicit BufferRange(const format::BufferT &buffer)
-      : begin(buffer.byte_offset), end(buffer.byte_offset + ExtentBytes(Layout(buffer))) {}
-
-  int64_t begin, end;
-};
-
 /// The range of an output whose last writer is not known yet.
 struct OutputPlace {
-  BufferRange range;
+  StorageRange range;
   const std::string *name;
   bool is_written = false;
 };
 
-std::vector<OutputPlace> FindPlaces(const format::EntryT &entry) {
+std::vector<OutputPlace> FindPlaces(const format::ExecutableT &executable, const format::EntryT &entry) {
   std::vector<OutputPlace> places;
   for (const auto &output : entry.outputs)
     if (const format::BufferT &buffer = *entry.buffers[output->buffer]; buffer.source == format::BufferSource::arena)
-      places.push_back({BufferRange(buffer), &output->name});
+      places.push_back({RangeOf(executable, buffer), &output->name});
   return places;
 }
 
-absl::Status VerifyWrite(const format::BufferT &buffer, std::vector<OutputPlace> &places) {
+absl::Status VerifyWrite(const format::ExecutableT &executable, const format::BufferT &buffer,
+                         std::vector<OutputPlace> &places) {
   if (buffer.source != format::BufferSource::arena)
     return absl::OkStatus();
-  BufferRange written(buffer);
+  StorageRange written = RangeOf(executable, buffer);
   for (OutputPlace &place : places) {
     if (written.begin >= place.range.end || written.end <= place.range.begin)
       continue;
@@ -82,10 +76,10 @@ absl::Status VerifyWrite(const format::BufferT &buffer, std::vector<OutputPlace>
 
 } // namespace
 
-absl::Status VerifyOutputs(const format::EntryT &entry) {
+absl::Status VerifyOutputs(const format::ExecutableT &executable, const format::EntryT &entry) {
   for (const auto &output : entry.outputs)
     CS336_RETURN_IF_ERROR(Annotate(VerifyOutput(entry, *output), StrCat("output '", output->name, "'")));
-  std::vector<OutputPlace> places = FindPlaces(entry);
+  std::vector<OutputPlace> places = FindPlaces(executable, entry);
   // Walks from the last command back until every output has a writer.
   for (size_t i = entry.commands.size(); i-- > 0 && !places.empty();) {
     const format::CommandT &command = *entry.commands[i];
@@ -93,8 +87,8 @@ absl::Status VerifyOutputs(const format::EntryT &entry) {
     if (std::optional<uint32_t> workspace = FindWorkspace(command))
       written.push_back(*workspace);
     for (uint32_t index : written)
-      CS336_RETURN_IF_ERROR(
-          Annotate(VerifyWrite(*entry.buffers[index], places), StrCat("command ", i, " '", command.name, "'")));
+      CS336_RETURN_IF_ERROR(Annotate(VerifyWrite(executable, *entry.buffers[index], places),
+                                     StrCat("command ", i, " '", command.name, "'")));
     places.erase(
         std::remove_if(places.begin(), places.end(), [](const OutputPlace &place) { return place.is_written; }),
         places.end());

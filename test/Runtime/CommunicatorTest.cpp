@@ -440,6 +440,11 @@ TEST(InProcessTest, SessionsExchangeGradients) {
   uint32_t rows = entry.Arena("rows", numbers_of_rank);
   entry.Copy(entry.Input("numbers", numbers_of_rank), rows);
   entry.Copy(entry.PartOf(rows), entry.Output("row", MakeType(DType::kF32, {16})));
+  entry.Copy(entry.PartOf(rows, 2), entry.Output("row of another", MakeType(DType::kF32, {16})));
+  // Each rank gathers the next row of its numbers into the place of its own row.
+  uint32_t gathered = entry.Output("gathered", numbers_of_rank);
+  entry.Copy(entry.PartOf(rows, 1), entry.PartOf(gathered));
+  entry.Collective(CollectiveKind::all_gather, entry.PartOf(gathered), gathered);
   auto executable = *program.Build();
   auto group = CreateInProcessGroup(kRanks, absl::Seconds(30));
   std::vector<std::thread> threads;
@@ -477,6 +482,12 @@ TEST(InProcessTest, SessionsExchangeGradients) {
       std::vector<float> row(16);
       std::iota(row.begin(), row.end(), 16 * own);
       EXPECT_EQ(output("row"), row);
+      std::iota(row.begin(), row.end(), static_cast<float>(16 * ((rank + 2) % kRanks)));
+      EXPECT_EQ(output("row of another"), row);
+      std::vector<float> next_rows(16 * kRanks);
+      std::iota(next_rows.begin(), next_rows.end(), 0.0f);
+      std::rotate(next_rows.begin(), next_rows.begin() + 16, next_rows.end());
+      EXPECT_EQ(output("gathered"), next_rows);
       std::vector<float> rest;
       for (int from = 0; from != kRanks; ++from)
         if (from != rank)

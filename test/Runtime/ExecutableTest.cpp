@@ -191,6 +191,15 @@ format::BufferT &ReadPart(format::ExecutableT &executable, int64_t ranks) {
   return *entry.entry().buffers[part];
 }
 
+/// Adds a variable "rows" like "norm.weight" of another shape.
+format::VariableT &AddRows(format::ExecutableT &executable, std::vector<int64_t> shape) {
+  executable.variables.push_back(std::make_unique<format::VariableT>(*executable.variables[1]));
+  format::VariableT &variable = *executable.variables.back();
+  variable.name = "rows";
+  variable.type->shape = std::move(shape);
+  return variable;
+}
+
 format::BufferT &Buffer(format::ExecutableT &executable, const std::string &name) {
   for (auto &buffer : Train(executable).buffers)
     if (buffer->name == name)
@@ -424,6 +433,14 @@ const BrokenRule kBrokenRules[] = {
      "a collective from"},
     {"PartBeyondItsStorage", [](auto &e) { ReadPart(e, 4).byte_size -= 4; },
      "the parts of 4 ranks, 64 bytes apart, do not fit into its 252 bytes"},
+    {"GatherOthersInPlace",
+     [](auto &e) {
+       e.world_size = 2;
+       EntryBuilder entry(e, *e.entries[1]);
+       uint32_t rows = entry.Arena("rows", MakeType(DType::kF32, {2, 16}));
+       entry.GatherOthers(format::CollectiveKind::all_gather, entry.PartOf(rows), entry.View(rows, {1, 16}, {16, 1}));
+     },
+     "over bytes of 'rows.view'"},
     {"PartOfMoreRanks", [](auto &e) { ReadPart(e, 5); }, "the parts of 5 ranks, 64 bytes apart, do not fit"},
     {"NegativeDistance", [](auto &e) { ReadPart(e, 4).part_distance = -64; }, "a distance of -64 bytes"},
     {"OddDistance", [](auto &e) { ReadPart(e, 4).part_distance = 32; }, "a distance of 32 bytes between parts is not"},
@@ -433,15 +450,69 @@ const BrokenRule kBrokenRules[] = {
        entry.Copy(entry.PartOf(entry.Input("rows", MakeType(DType::kF32, {1, 16}))),
                   entry.Output("row", MakeType(DType::kF32, {16})));
      },
-     "not floating-point values in the arena"},
+     "not floating-point values in the arena or a variable without shards"},
     {"PartOfIntegers", [](auto &e) { ReadPart(e, 4).dtype = format::DType::i32; },
-     "not floating-point values in the arena"},
-    {"WriteToAPart",
+     "not floating-point values in the arena or a variable without shards"},
+    {"PartOfAShardedVariable",
      [](auto &e) {
-       ReadPart(e, 4);
-       std::swap(Train(e).commands.back()->body.AsCopy()->src, Train(e).commands.back()->body.AsCopy()->dst);
+       e.world_size = 4;
+       AddRows(e, {16, 16}).shards = 4;
+       EntryBuilder entry(e, *e.entries[1]);
+       entry.Copy(entry.PartOf(entry.OwnPart("rows")), entry.Output("row", MakeType(DType::kF32, {16})));
      },
-     "it writes 'rows.view' f32[16] with strides [1], the part of a rank"},
+     "not floating-point values in the arena or a variable without shards"},
+    {"NegativeShift", [](auto &e) { ReadPart(e, 4).part_shift = -1; },
+     "its shift is -1, but the program is for 4 ranks"},
+    {"ShiftOfAllRanks", [](auto &e) { ReadPart(e, 4).part_shift = 4; },
+     "its shift is 4, but the program is for 4 ranks"},
+    {"ShiftOfOneRank", [](auto &e) { ReadPart(e, 1).part_shift = 1; }, "its shift is 1, but the program is for 1 rank"},
+    {"WriteOverOtherParts",
+     [](auto &e) {
+       // The second half of a part is the first half of the next one.
+       e.world_size = 4;
+       EntryBuilder entry(e, *e.entries[1]);
+       uint32_t part = entry.PartOf(entry.Arena("pairs", MakeType(DType::kF32, {4, 32})));
+       entry.entry().buffers[part]->part_distance = 64;
+       entry.Copy(entry.Input("pair", MakeType(DType::kF32, {32})), part);
+     },
+     "it writes 'pairs.view' f32[32] with strides [1], which shares bytes with the parts of others"},
+    {"CopyToAnotherPart",
+     [](auto &e) {
+       e.world_size = 4;
+       EntryBuilder entry(e, *e.entries[1]);
+       uint32_t rows = entry.Arena("rows", MakeType(DType::kF32, {4, 16}));
+       entry.Copy(entry.PartOf(rows, 1), entry.PartOf(rows, 2));
+     },
+     "it writes 'rows.view' f32[16] with strides [1] over bytes of 'rows.view'"},
+    {"GatherOfAnotherPartInPlace",
+     [](auto &e) {
+       e.world_size = 4;
+       EntryBuilder entry(e, *e.entries[1]);
+       uint32_t rows = entry.Arena("rows", MakeType(DType::kF32, {4, 16}));
+       entry.Collective(format::CollectiveKind::all_gather, entry.PartOf(rows, 1), rows);
+     },
+     "it writes 'rows' f32[4, 16] with strides [16, 1] over bytes of 'rows.view'"},
+    {"GatherBesideTheOwnPart",
+     [](auto &e) {
+       e.world_size = 2;
+       EntryBuilder entry(e, *e.entries[1]);
+       uint32_t rows = entry.Arena("rows", MakeType(DType::kF32, {3, 16}));
+       entry.Collective(format::CollectiveKind::all_gather, entry.PartOf(rows),
+                        entry.View(rows, {2, 16}, {16, 1}, /*offset=*/64));
+     },
+     "over bytes of 'rows.view'"},
+    {"WriteOfAPartOverAnOutput",
+     [](auto &e) {
+       e.world_size = 4;
+       EntryBuilder entry(e, *e.entries[1]);
+       uint32_t row = entry.Input("row", MakeType(DType::kF32, {16}));
+       uint32_t rows = entry.Arena("rows", MakeType(DType::kF32, {4, 16}));
+       uint32_t last = entry.Output("last", MakeType(DType::kF32, {16}));
+       entry.Move(last, Buffer(e, "rows").byte_offset + 192);
+       entry.Copy(row, last);
+       entry.Copy(row, entry.PartOf(rows));
+     },
+     "of the arena after output 'last' was written"},
     {"OutputOfAPart",
      [](auto &e) {
        ReadPart(e, 4);
@@ -504,6 +575,20 @@ TEST_P(BrokenRuleTest, IsRefused) {
 
 INSTANTIATE_TEST_SUITE_P(ExecutableTest, BrokenRuleTest, ::testing::ValuesIn(kBrokenRules),
                          [](const auto &info) { return std::string(info.param.name); });
+
+TEST(ExecutableTest, CommandsWritePartsOfRanks) {
+  ProgramBuilder program;
+  program.executable().world_size = 4;
+  program.Variable("w", MakeType(DType::kF32, {4, 16}));
+  EntryBuilder entry = program.Entry("train", format::Mode::train);
+  uint32_t row = entry.Input("row", MakeType(DType::kF32, {16}));
+  uint32_t variable = entry.Variable("w"), rows = entry.Output("rows", MakeType(DType::kF32, {4, 16}));
+  entry.Copy(row, entry.PartOf(variable, 3));
+  entry.Copy(entry.PartOf(variable, 3), entry.PartOf(variable, 3));
+  entry.Copy(entry.PartOf(variable, 3), entry.PartOf(rows));
+  entry.Collective(format::CollectiveKind::all_gather, entry.PartOf(rows), rows);
+  EXPECT_TRUE(program.Build().ok()) << program.Build().status();
+}
 
 TEST(ExecutableTest, ChecksWhereWorkspacesOfGemmsStartOnGPUs) {
   ProgramBuilder program;

@@ -120,11 +120,12 @@ uint32_t EntryBuilder::View(uint32_t buffer, std::vector<int64_t> shape, std::ve
   return entry_.buffers.size() - 1;
 }
 
-uint32_t EntryBuilder::PartOf(uint32_t buffer) {
+uint32_t EntryBuilder::PartOf(uint32_t buffer, int64_t shift) {
   format::BufferT whole = *entry_.buffers[buffer];
   uint32_t part =
       View(buffer, {whole.shape.begin() + 1, whole.shape.end()}, {whole.strides.begin() + 1, whole.strides.end()});
   entry_.buffers[part]->part_distance = whole.strides[0] * ByteSize(ToDType(whole.dtype));
+  entry_.buffers[part]->part_shift = shift;
   return part;
 }
 

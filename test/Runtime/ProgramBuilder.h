@@ -50,8 +50,9 @@ public:
   void Move(uint32_t buffer, int64_t offset);
   /// Adds another view of a buffer's storage, `offset` bytes further on.
   uint32_t View(uint32_t buffer, std::vector<int64_t> shape, std::vector<int64_t> strides, int64_t offset = 0);
-  /// Adds a view of this rank's part along dimension 0 of a dense buffer.
-  uint32_t PartOf(uint32_t buffer);
+  /// Adds a view of a rank's part along dimension 0 of a dense buffer: by default of this rank's, otherwise of that of
+  /// the rank `shift` further on.
+  uint32_t PartOf(uint32_t buffer, int64_t shift = 0);
 
   /// Adds a launch. The first launch of a kernel determines its signature.
   format::LaunchT &Launch(uint32_t kernel, std::vector<uint32_t> operands, std::vector<uint32_t> writes, int64_t rows,

@@ -87,8 +87,10 @@ uint32_t EntryEmitter::getBuffer(Value value) {
   buffer->source = getSource(storage);
   buffer->byte_offset = start;
   buffer->byte_size = getStorageBytes(storage.getBuffer().getType()) - start;
-  if (auto part = value.getDefiningOp<PartOp>())
+  if (auto part = value.getDefiningOp<PartOp>()) {
     buffer->part_distance = part.getPartDistance();
+    buffer->part_shift = static_cast<int64_t>(part.getShift());
+  }
   buffer->dtype = toFormat(layout.elementType);
   buffer->shape.assign(layout.sizes.begin(), layout.sizes.end());
   buffer->strides.assign(layout.strides.begin(), layout.strides.end());

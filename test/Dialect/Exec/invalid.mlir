@@ -846,7 +846,7 @@ exec.entry @f mode<forward> {
 
 exec.entry @f mode<forward> {
   %x = exec.input "x" : memref<2x16xf32>
-  // expected-error@below {{source must be an allocation or a view of one}}
+  // expected-error@below {{source must be an allocation, a variable, or a view of one}}
   %p = exec.part %x : memref<2x16xf32> -> memref<16xf32>
 }
 
@@ -855,7 +855,7 @@ exec.entry @f mode<forward> {
 exec.entry @f mode<forward> {
   %x = exec.alloc : memref<2x2x16xf32>
   %p = exec.part %x : memref<2x2x16xf32> -> memref<2x16xf32>
-  // expected-error@below {{source must be an allocation or a view of one}}
+  // expected-error@below {{source must be an allocation, a variable, or a view of one}}
   %q = exec.part %p : memref<2x16xf32> -> memref<16xf32>
 }
 
@@ -897,9 +897,80 @@ exec.entry @f mode<forward> {
 exec.entry @f mode<forward> {
   %x = exec.input "x" : memref<16xf32>
   %y = exec.alloc : memref<2x16xf32>
+  // expected-error@below {{the shift must be below the number of parts, is 2 of 2}}
+  %p = exec.part rank + 2 of %y : memref<2x16xf32> -> memref<16xf32>
+}
+
+// -----
+
+exec.variable @w parameter : memref<2x16xf32> {shards = 2 : i64}
+exec.entry @f mode<train> {
+  %w = exec.get @w : memref<2x16xf32>
+  // expected-error@below {{source is in variable @w, of which each rank stores a part}}
+  %p = exec.part %w : memref<2x16xf32> -> memref<16xf32>
+}
+
+// -----
+
+// The rows of a part are 128 bytes apart, those of two parts 64.
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<2x16xf32>
+  %y = exec.alloc : memref<64xf32>
+  %v = exec.view %y : memref<64xf32> to memref<2x2x16xf32, strided<[16, 32, 1]>>
+  %p = exec.part %v : memref<2x2x16xf32, strided<[16, 32, 1]>> -> memref<2x16xf32, strided<[32, 1]>>
+  // expected-error@below {{writes the part of a rank, which shares bytes with other parts}}
+  exec.copy ins(%x : memref<2x16xf32>) outs(%p : memref<2x16xf32, strided<[32, 1]>>)
+}
+
+// -----
+
+// Any two parts can be the same rows, because their places depend on the rank.
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<2x16xf32>
+  %y = exec.alloc : memref<2x16xf32>
+  exec.copy ins(%x : memref<2x16xf32>) outs(%y : memref<2x16xf32>)
   %p = exec.part %y : memref<2x16xf32> -> memref<16xf32>
-  // expected-error@below {{writes the part of a rank, which commands may only read}}
+  %q = exec.part rank + 1 of %y : memref<2x16xf32> -> memref<16xf32>
+  // expected-error@below {{reads storage that it writes through another view}}
+  exec.copy ins(%p : memref<16xf32>) outs(%q : memref<16xf32>)
+}
+
+// -----
+
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<16xf32>
+  %y = exec.alloc : memref<2x16xf32>
+  %p = exec.part %y : memref<2x16xf32> -> memref<16xf32>
+  %q = exec.part rank + 1 of %y : memref<2x16xf32> -> memref<16xf32>
+  // expected-error@below {{writes the same storage twice}}
+  exec.collective broadcast ins(%x, %x : memref<16xf32>, memref<16xf32>) outs(%p, %q : memref<16xf32>, memref<16xf32>) group = 2 root = 0
+}
+
+// -----
+
+// Ranks gather the own part into its place alone, not that of another rank.
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<16xf32>
+  %y = exec.alloc : memref<32xf32>
+  %v = exec.view %y : memref<32xf32> to memref<2x16xf32>
+  %p = exec.part rank + 1 of %v : memref<2x16xf32> -> memref<16xf32>
   exec.copy ins(%x : memref<16xf32>) outs(%p : memref<16xf32>)
+  // expected-error@below {{reads storage that it writes through another view}}
+  exec.collective all_gather ins(%p : memref<16xf32>) outs(%y : memref<32xf32>) group = 2
+}
+
+// -----
+
+// The part does not lie in the place that the gather has for it.
+exec.entry @f mode<forward> {
+  %x = exec.input "x" : memref<16xf32>
+  %y = exec.alloc : memref<48xf32>
+  %v = exec.view %y : memref<48xf32> to memref<2x16xf32>
+  %p = exec.part %v : memref<2x16xf32> -> memref<16xf32>
+  exec.copy ins(%x : memref<16xf32>) outs(%p : memref<16xf32>)
+  %w = exec.view %y : memref<48xf32> to memref<32xf32, strided<[1], offset: 16>>
+  // expected-error@below {{reads storage that it writes through another view}}
+  exec.collective all_gather ins(%p : memref<16xf32>) outs(%w : memref<32xf32, strided<[1], offset: 16>>) group = 2
 }
 
 // -----

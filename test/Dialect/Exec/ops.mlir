@@ -7,6 +7,8 @@ exec.variable @ln.weight parameter : memref<8xf32> {init = #cs336.init<ones>}
 exec.variable @qkv state : memref<12x8xf32> {views = [#cs336.view<"q", 4>, #cs336.view<"kv", 8>]}
 // CHECK: exec.variable @table parameter : memref<4x8xf32> {shards = 2 : i64, views = [#cs336.view<"a", 5>, #cs336.view<"b", 3>]}
 exec.variable @table parameter : memref<4x8xf32> {shards = 2 : i64, views = [#cs336.view<"a", 5>, #cs336.view<"b", 3>]}
+// CHECK: exec.variable @rows parameter : memref<4x16xf32>
+exec.variable @rows parameter : memref<4x16xf32>
 // CHECK: exec.variable @shadow.bf16.table derived : memref<4x8xbf16> {shards = 2 : i64}
 exec.variable @shadow.bf16.table derived : memref<4x8xbf16> {shards = 2 : i64}
 // CHECK: exec.variable @gathered parameter : memref<16x8xf32> {gathered, shards = 2 : i64}
@@ -124,4 +126,22 @@ exec.entry @others mode<train> {
   %own = exec.part %columns : memref<4x16x32xf32, strided<[32, 128, 1]>> -> memref<16x32xf32, strided<[128, 1]>>
   %o = exec.output "own" output : memref<16x32xf32>
   exec.copy ins(%own : memref<16x32xf32, strided<[128, 1]>>) outs(%o : memref<16x32xf32>)
+}
+
+// Commands write the part of any rank, and the own part has its place among those that a collective gathers.
+// CHECK-LABEL: exec.entry @parts
+exec.entry @parts mode<train> {
+  %x = exec.input "x" : memref<16xf32>
+  %z = exec.get @rows : memref<4x16xf32>
+  // CHECK: %[[NEXT:.*]] = exec.part rank + 3 of %{{.*}} : memref<4x16xf32> -> memref<16xf32>
+  %next = exec.part rank + 3 of %z : memref<4x16xf32> -> memref<16xf32>
+  // CHECK: exec.copy ins(%{{.*}} : memref<16xf32>) outs(%[[NEXT]] : memref<16xf32>)
+  exec.copy ins(%x : memref<16xf32>) outs(%next : memref<16xf32>)
+  %a = exec.alloc : memref<64xf32>
+  %v = exec.view %a : memref<64xf32> to memref<4x16xf32>
+  // CHECK: %[[OWN:.*]] = exec.part %{{.*}} : memref<4x16xf32> -> memref<16xf32>
+  %own = exec.part rank + 0 of %v : memref<4x16xf32> -> memref<16xf32>
+  exec.copy ins(%x : memref<16xf32>) outs(%own : memref<16xf32>)
+  // CHECK: exec.collective all_gather ins(%[[OWN]] : memref<16xf32>) outs(%{{.*}} : memref<64xf32>) group = 4
+  exec.collective all_gather ins(%own : memref<16xf32>) outs(%a : memref<64xf32>) group = 4
 }

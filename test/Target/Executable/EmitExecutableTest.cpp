@@ -440,19 +440,19 @@ TEST_F(EmitExecutableTest, CollectivesHaveTheirOperandsAndTheProgramItsRanks) {
   EXPECT_EQ(broadcast.root, 1u);
 }
 
-/// A program for `group` ranks that reads the part of a rank, of `parts`.
-std::string PartProgram(int parts, int group) {
+/// A program for `group` ranks that reads the part of the rank `shift` further on, of `parts`.
+std::string PartProgram(int parts, int group, int shift = 0) {
   return llvm::formatv(R"mlir(
 exec.entry @forward mode<forward> arena_bytes = 1024 alignment = 64 {{
-  %x = exec.input "x" : memref<64xbf16>
-  %a = exec.alloc offset = 0 : memref<64xbf16>
-  exec.copy ins(%x : memref<64xbf16>) outs(%a : memref<64xbf16>)
-  %p = exec.view %a : memref<64xbf16> to memref<{0}x32xbf16>
-  %own = exec.part %p : memref<{0}x32xbf16> -> memref<32xbf16>
-  %y = exec.output "y" output offset = 128 : memref<{2}xbf16>
+  %x = exec.input "x" : memref<128xbf16>
+  %a = exec.alloc offset = 0 : memref<128xbf16>
+  exec.copy ins(%x : memref<128xbf16>) outs(%a : memref<128xbf16>)
+  %p = exec.view %a : memref<128xbf16> to memref<{0}x32xbf16>
+  %own = exec.part rank + {3} of %p : memref<{0}x32xbf16> -> memref<32xbf16>
+  %y = exec.output "y" output offset = 256 : memref<{2}xbf16>
   exec.collective all_gather others ins(%own : memref<32xbf16>) outs(%y : memref<{2}xbf16>) group = {1}
 })mlir",
-                       parts, group, 32 * (group - 1))
+                       parts, group, 32 * (group - 1), shift)
       .str();
 }
 
@@ -466,9 +466,19 @@ TEST_F(EmitExecutableTest, DescribesTheOwnPartAndThoseOfOthers) {
   EXPECT_TRUE(gather.others);
   const format::BufferT &part = *forward.buffers[gather.sources[0]];
   EXPECT_EQ(part.part_distance, 64);
+  EXPECT_EQ(part.part_shift, 0);
   EXPECT_EQ(part.byte_offset, 0);
-  EXPECT_EQ(part.byte_size, 128);
+  EXPECT_EQ(part.byte_size, 256);
   EXPECT_EQ(forward.buffers[gather.targets[0]]->part_distance, 0);
+}
+
+TEST_F(EmitExecutableTest, DescribesThePartOfAnotherRank) {
+  auto bytes = Emit(PartProgram(4, 4, /*shift=*/3));
+  ASSERT_TRUE(succeeded(bytes)) << error;
+  auto executable = Read(*bytes);
+  ASSERT_TRUE(executable);
+  const format::EntryT &forward = *executable->FindEntry("forward");
+  EXPECT_EQ(forward.buffers[forward.commands.back()->body.AsCollective()->sources[0]]->part_shift, 3);
 }
 
 TEST_F(EmitExecutableTest, RefusesPartsOfOtherRanksThanThoseOfCollectives) {

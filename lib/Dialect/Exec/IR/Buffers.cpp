@@ -73,6 +73,15 @@ Value exec::createView(OpBuilder &builder, Location loc, Value buffer, MemRefTyp
   return storage.getType() == type ? storage : ViewOp::create(builder, loc, type, storage);
 }
 
+Value exec::createRows(OpBuilder &builder, Location loc, Value buffer, int64_t ranks, int64_t shift) {
+  BufferLayout layout(bufferType(buffer));
+  layout.sizes.front() /= ranks;
+  MemRefType rows = layout.getType();
+  layout.sizes.insert(layout.sizes.begin(), ranks);
+  layout.strides.insert(layout.strides.begin(), layout.sizes[1] * layout.strides.front());
+  return PartOp::create(builder, loc, rows, createView(builder, loc, buffer, layout.getType()), shift);
+}
+
 Value exec::createDenseCopy(OpBuilder &builder, Location loc, Value buffer) {
   Value copy = AllocOp::create(builder, loc, getDenseType(cast<MemRefType>(buffer.getType())), IntegerAttr());
   CopyOp::create(builder, loc, buffer, copy);

@@ -38,6 +38,9 @@ void ExecDialect::initialize() {
 bool OutputOp::outlivesCommands() { return true; }
 
 StorageKind PartOp::getStorageKind() { return getStorage(getResult()).getStorageKind(); }
+void PartOp::build(OpBuilder &builder, OperationState &state, MemRefType result, Value source, int64_t shift) {
+  build(builder, state, result, source, shift == 0 ? IntegerAttr() : builder.getI64IntegerAttr(shift));
+}
 StorageKind ViewOp::getStorageKind() { return getStorage(getResult()).getStorageKind(); }
 
 void GemmOp::build(OpBuilder &builder, OperationState &state, Value lhs, Value rhs, Value output, Precision precision,

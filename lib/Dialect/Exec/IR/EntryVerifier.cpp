@@ -71,22 +71,43 @@ static MemRefType getRange(Value buffer) {
 
 /// Returns whether the ranges from the first to the last element of two buffers of one storage overlap.
 static bool rangesOverlap(Value lhs, Value rhs) {
-  // The place of the own part depends on the rank.
+  // The place of a part depends on the rank.
   if (isGathered(lhs) != isGathered(rhs))
     return true;
   MemRefType left = getRange(lhs), right = getRange(rhs);
   return BufferLayout(left).offset <= getLastElement(right) && BufferLayout(right).offset <= getLastElement(left);
 }
 
-/// Returns whether `write` is the storage of all parts of a variable, into which the command gathers the part `read`.
+/// Returns whether `write` is the storage of all parts of a variable, and `read` that of the own part.
+static bool isOwnPartOfVariable(Value read, Value write) {
+  return read.getDefiningOp<GetOp>() && write.getDefiningOp<GetOp>() && isGathered(write) && !isGathered(read);
+}
+
+/// Returns whether the bytes of different parts do not overlap.
+static bool areApart(PartOp part) {
+  MemRefType type = part.getType();
+  int64_t bytes = (getLastElement(type) - BufferLayout(type).offset + 1) * getElementBytes(type.getElementType());
+  return bytes <= part.getPartDistance();
+}
+
+/// Returns whether `buffer` has the parts of all ranks, and nothing else, in the same order.
+static bool holdsParts(PartOp part, Value buffer) {
+  MemRefType parts = bufferType(part.getSource()), whole = bufferType(buffer);
+  return getStorage(part) == getStorage(buffer) && BufferLayout(parts).offset == BufferLayout(whole).offset &&
+         parts.getNumElements() == whole.getNumElements() && dropOffset(parts).getLayout().isIdentity() &&
+         dropOffset(whole).getLayout().isIdentity();
+}
+
+/// Returns whether the command gathers the own part `read` into the storage `write` of all parts, in which it lies.
 static bool gathersInPlace(CommandOpInterface command, Value read, Value write) {
   auto collective = dyn_cast<CollectiveOp>(*command);
-  if (!collective || collective.getKind() != CollectiveKind::AllGather)
+  if (!collective || collective.getKind() != CollectiveKind::AllGather || collective.getOthers())
     return false;
-  return llvm::any_of(llvm::zip_equal(collective.getSources(), collective.getTargets()), [&](auto pair) {
-    return std::get<0>(pair) == read && std::get<1>(pair) == write && read.getDefiningOp<GetOp>() &&
-           write.getDefiningOp<GetOp>() && isGathered(write) && !isGathered(read);
-  });
+  auto part = read.getDefiningOp<PartOp>();
+  bool isOwnPart = part && part.getShift() == 0 && holdsParts(part, write);
+  return (isOwnPart || isOwnPartOfVariable(read, write)) &&
+         llvm::any_of(llvm::zip_equal(collective.getSources(), collective.getTargets()),
+                      [&](auto pair) { return std::get<0>(pair) == read && std::get<1>(pair) == write; });
 }
 
 /// Verifies that the command reads and writes the same range of storage only through the same buffer. A batched launch
@@ -140,8 +161,8 @@ LogicalResult EntryChecker::checkCommand(CommandOpInterface command) {
       return command->emitOpError() << "writes a value that is not a buffer of the entry";
     if (storage.getStorageKind() == StorageKind::Input)
       return command->emitOpError() << "writes an input, which belongs to the caller";
-    if (write.getDefiningOp<PartOp>())
-      return command->emitOpError() << "writes the part of a rank, which commands may only read";
+    if (auto part = write.getDefiningOp<PartOp>(); part && !areApart(part))
+      return command->emitOpError() << "writes the part of a rank, which shares bytes with other parts";
     written.insert(storage.getOperation());
   }
   return checkEvents(command);
@@ -178,7 +199,7 @@ static bool mayWrite(Mode mode, VariableKind kind) {
 /// Returns whether `write` is the storage of all parts of a variable, into which the command gathers its part.
 static bool gathersInPlace(CommandOpInterface command, Value write) {
   return llvm::any_of(command.getReads(), [&](Value read) {
-    return gathersInPlace(command, read, write) &&
+    return isOwnPartOfVariable(read, write) && gathersInPlace(command, read, write) &&
            read.getDefiningOp<GetOp>().getVariable() == write.getDefiningOp<GetOp>().getVariable();
   });
 }

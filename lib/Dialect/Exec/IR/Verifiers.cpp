@@ -113,15 +113,26 @@ static MemRefType getPartType(MemRefType source) {
 LogicalResult PartOp::verify() {
   MemRefType source = bufferType(getSource());
   BufferOpInterface storage = getStorage(getResult());
-  if (!storage || !isa<AllocOp>(*storage) || getSource().getDefiningOp<PartOp>())
-    return emitOpError() << "source must be an allocation or a view of one";
+  if (!storage || !isa<AllocOp, GetOp>(*storage) || getSource().getDefiningOp<PartOp>())
+    return emitOpError() << "source must be an allocation, a variable, or a view of one";
   if (!isa<FloatType>(source.getElementType()))
     return emitOpError() << "source must have floating-point elements, has " << source.getElementType();
   if (source.getRank() == 0 || getType() != getPartType(source))
     return emitOpError() << "must be the source without axis 0, is " << getType() << " of " << source;
+  if (static_cast<int64_t>(getShift()) >= getNumParts())
+    return emitOpError() << "the shift must be below the number of parts, is " << getShift() << " of " << getNumParts();
   if (getPartDistance() == 0 || getPartDistance() % kDistance != 0)
     return emitOpError() << "the distance of parts must be a multiple of " << kDistance << " bytes, is "
                          << getPartDistance();
+  return success();
+}
+
+LogicalResult PartOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto get = dyn_cast_if_present<GetOp>(getStorage(getResult()).getOperation());
+  auto variable = get ? symbols.lookupNearestSymbolFrom<VariableOp>(get, get.getVariableAttr()) : VariableOp();
+  // The verifier of `exec.get` rejects unknown variables.
+  if (variable && variable.getNumShards() > 1)
+    return emitOpError() << "source is in variable " << get.getVariableAttr() << ", of which each rank stores a part";
   return success();
 }
 

@@ -56,6 +56,9 @@ mlir::MemRefType getDenseType(mlir::ShapedType type);
 /// Creates a view of `buffer`'s storage as `type`, whose strides and offset count from the start of the storage.
 mlir::Value createView(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer, mlir::MemRefType type);
 
+/// Creates a view of the rows of rank (own rank + `shift`) mod `ranks` in dense storage of the rows of all ranks.
+mlir::Value createRows(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer, int64_t ranks, int64_t shift);
+
 /// Creates a copy of `buffer` in a new row-major allocation.
 mlir::Value createDenseCopy(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value buffer);
 

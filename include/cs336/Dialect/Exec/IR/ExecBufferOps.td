@@ -109,23 +109,26 @@ def Exec_ViewOp : Exec_Op<"view", [Pure, HasParent<"EntryOp">, DeclareOpInterfac
 }
 
 def Exec_PartOp : Exec_Op<"part", [Pure, HasParent<"EntryOp">, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
-                                   Exec_BufferOpInterface]> {
-  let summary = "This rank's part of a buffer that has a part for each rank";
+                                   DeclareOpInterfaceMethods<SymbolUserOpInterface>, Exec_BufferOpInterface]> {
+  let summary = "A rank's part of a buffer that has a part for each rank";
   let description = [{
-    Axis 0 of the source has the parts of all ranks, and the result is the part at the rank's number. Its place in the
-    storage depends on the rank. Therefore commands only read it, it has no views, and the verifier treats it as all
-    parts.
+    Axis 0 of the source has the parts of all ranks. The result is the part of rank (own rank + `shift`) mod ranks; it is
+    the own part without a shift. Its place in the storage depends on the rank. Therefore it has no views, and the
+    verifier treats it as all parts. Commands write only parts whose bytes do not overlap.
 
-    Errors: a result that is not of the source's type without axis 0; a source that is not in an allocation; a source
-    of integers; and parts whose distance is not a multiple of 64 bytes.
+    Errors: a result that is not of the source's type without axis 0; a source that is neither in an allocation nor in a
+    variable without shards; a source of integers; a `shift` that is not below the number of ranks; and parts whose
+    distance is not a multiple of 64 bytes.
 
     ```mlir
     %own = exec.part %columns : memref<2x64x512xbf16, strided<[64, 1, 128]>> -> memref<64x512xbf16, strided<[1, 128]>>
+    %next = exec.part rank + 1 of %rows : memref<2x64x64xbf16> -> memref<64x64xbf16>
     ```
   }];
-  let arguments = (ins Exec_Buffer:$source);
+  let arguments = (ins Exec_Buffer:$source, DefaultValuedOptionalAttr<Exec_NonNegative, "0">:$shift);
   let results = (outs Exec_Buffer:$result);
-  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let assemblyFormat = "(`rank` `+` $shift^ `of`)? $source attr-dict `:` type($source) `->` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::MemRefType":$result, "::mlir::Value":$source, CArg<"int64_t", "0">:$shift)>];
   let extraClassDeclaration = [{
     /// The distances of parts in bytes are multiples of this, so that a part is aligned like storage.
     static constexpr int64_t kDistance = 64;

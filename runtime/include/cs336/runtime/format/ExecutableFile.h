@@ -28,7 +28,7 @@
 namespace cs336::format {
 
 /// Raised whenever an older runtime would misread a newer file.
-inline constexpr uint32_t kFormatVersion = 15;
+inline constexpr uint32_t kFormatVersion = 16;
 
 inline constexpr char kMagic[] = "CS336X\r\n";
 inline constexpr size_t kMagicSize = sizeof(kMagic) - 1;
