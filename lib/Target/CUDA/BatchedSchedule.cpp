@@ -87,7 +87,7 @@ void BatchedKernel::emit(raw_ostream &os) const {
   if (batch.hasRest()) {
     ScalarEmitter elements(batch.getBody(), member, batch.getIndices(), {}, os);
     for (unsigned load : scalarLoads)
-      elements.provide(load, vectors.getLoaded(load));
+      elements.provideFrom(vectors, load);
     batch.emitRestLoop(os);
     emitStep(elements);
   }

@@ -176,13 +176,6 @@ void GradientUpdateKernel::emitTables(raw_ostream &os) const {
   os << "};\n\n";
 }
 
-/// Returns whether floats are divided by the scalar, which is the same for all of them.
-static bool isDivisor(const KernelProgram &program, unsigned id) {
-  return llvm::any_of(program.scalars, [&](const Scalar &quotient) {
-    return quotient.type.isF32() && isa_and_present<arith::DivFOp>(quotient.op) && quotient.operands.back() == id;
-  });
-}
-
 void GradientUpdateKernel::emitUpdate(raw_ostream &os) const {
   const Batch &update = problem.update;
   const DeviceKernel &body = update.getBody();
@@ -204,7 +197,7 @@ void GradientUpdateKernel::emitUpdate(raw_ostream &os) const {
     os << "    const " << emitter.getLoadType(load) << " " << variable << ";\n";
     initializers.push_back(variable + "(" + emitter.printLoad(load) + ")");
     emitter.provide(load, variable);
-    if (isDivisor(update.getMember(), load)) {
+    if (emitter.isSharedDivisor(load)) {
       std::string divisor = "divisor" + variable.substr(1);
       os << "    const Divisor " << divisor << ";\n";
       initializers.push_back(divisor + "(" + variable + ")");
@@ -241,8 +234,7 @@ void GradientUpdateKernel::emitApply(raw_ostream &os, ScalarEmitter emitter) con
     if (scalar.kind == Scalar::Kind::Load && scalar.operand == gradient)
       emitter.provide(id, "gradient");
   }
-  // An update then differs by 2^-22 of itself, less than the rounding of the parameter. With IEEE's quotients and
-  // roots, updates would wait for arithmetic instead of memory.
+  // Updates of other kinds than AdamW are approximated too.
   emitter.approximateQuotients();
   emitter.emitToStores(all, "      ");
   os << "    }\n";

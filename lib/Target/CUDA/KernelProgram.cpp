@@ -97,6 +97,8 @@ void KernelProgram::collectDeviceSources(const DeviceKernel &kernel, DeviceSourc
   };
   for (MemRefType operand : kernel.operands)
     insertFor(operand.getElementType());
+  if (kernel.updatesParameters())
+    sources.insert("scalar.cuh");
   SmallVector<bool> rough = findRoughExponentials();
   for (auto [id, scalar] : llvm::enumerate(scalars)) {
     insertFor(scalar.type);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "cs336/Target/CUDA/KernelSchedule.h"
+#include "cs336/Dialect/CS336/IR/CS336Ops.h"
 
 #include "cs336/Codegen/KernelToLinalg.h"
 
@@ -26,6 +27,11 @@ FailureOr<DeviceKernel> DeviceKernel::read(exec::KernelOp kernel, OpBuilder &bui
     form.operands.push_back(cast<MemRefType>(type));
   form.alignments.assign(form.operands.size(), storageAlignment);
   return form;
+}
+
+bool DeviceKernel::updatesParameters() const {
+  exec::KernelOp kernel = source;
+  return !kernel.getBody().getOps<AdamWOp>().empty();
 }
 
 std::string DeviceKernel::getOperandName(unsigned operand) const {

@@ -244,7 +244,7 @@ void RowsKernel::emitScalarsOfRow(raw_ostream &os, ScalarEmitter &emitter, unsig
     if (rows.isUsedByElements(id) && !emitter.getExpression(id).text.empty())
       emitter.emitVariable(id, "  ");
     if (rows.dividesElements(id))
-      emitter.emitDivisor(id, "  ");
+      emitter.emitDivisor(id, emitter.getExpression(id), "  ");
   }
 }
 

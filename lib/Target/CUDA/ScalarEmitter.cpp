@@ -98,8 +98,8 @@ static StringRef getNoun(const Scalar &scalar) {
 ScalarEmitter::ScalarEmitter(const DeviceKernel &kernel, const KernelProgram &program, const IndexPrinter &indices,
                              VectorAxis vectors, raw_ostream &os)
     : kernel(kernel), program(program), indices(indices), vectors(vectors), os(os), expressions(program.scalars.size()),
-      roughExponentials(program.findRoughExponentials()), uses(program.scalars.size(), 0),
-      timesLoaded(kernel.operands.size(), 0), knownBoxes(program.boxes.size(), false) {
+      roughExponentials(program.findRoughExponentials()), hasRoughQuotients(kernel.updatesParameters()),
+      uses(program.scalars.size(), 0), timesLoaded(kernel.operands.size(), 0), knownBoxes(program.boxes.size(), false) {
   for (const Scalar &scalar : program.scalars)
     for (unsigned operand : scalar.operands)
       ++uses[operand];
@@ -199,7 +199,18 @@ void ScalarEmitter::emitLoads(ArrayRef<unsigned> scalars, StringRef indent) {
       os << indent << "const " << getLoadType(id) << " " << variable << " = " << printLoad(id) << ";\n";
     }
     provide(id, variable);
+    if (hasRoughQuotients && isSharedDivisor(id))
+      emitDivisor(id, {variable}, indent);
   }
+}
+
+bool ScalarEmitter::isSharedDivisor(unsigned id) const {
+  const Scalar &load = program.scalars[id];
+  return load.kind == Scalar::Kind::Load && load.index.isSymbolicOrConstant() &&
+         llvm::any_of(program.scalars, [&](const Scalar &quotient) {
+           return quotient.type.isF32() && isa_and_present<arith::DivFOp>(quotient.op) &&
+                  quotient.operands.back() == id;
+         });
 }
 
 std::string ScalarEmitter::takeLoadVariable(unsigned load) {
@@ -233,6 +244,12 @@ std::string ScalarEmitter::printLoad(unsigned load) const {
 void ScalarEmitter::provide(unsigned load, StringRef variable) {
   AffineExpr index = program.scalars[load].index;
   loaded[load] = isVector(index) ? getElementOfLane(variable, index) : variable.str();
+}
+
+void ScalarEmitter::provideFrom(const ScalarEmitter &other, unsigned load) {
+  provide(load, other.getLoaded(load));
+  if (auto divisor = other.divisors.find(load); divisor != other.divisors.end())
+    provideDivisor(load, divisor->second);
 }
 
 //===----------------------------------------------------------------------===//
@@ -361,9 +378,9 @@ void ScalarEmitter::emitOperations(ArrayRef<unsigned> scalars, StringRef indent,
   }
 }
 
-void ScalarEmitter::emitDivisor(unsigned id, StringRef indent) {
+void ScalarEmitter::emitDivisor(unsigned id, const Expression &value, StringRef indent) {
   std::string &divisor = divisors[id] = "divisor" + std::to_string(takeNumber());
-  os << indent << "const Divisor " << divisor << "(" << expressions[id].text << ");\n";
+  os << indent << "const Divisor " << divisor << "(" << value.text << ");\n";
 }
 
 std::string ScalarEmitter::takeVariable(unsigned id) {

@@ -53,8 +53,10 @@ public:
   void emitVariable(unsigned id, llvm::StringRef indent);
   /// Sets the variable of a scalar that is not a load.
   void define(unsigned id, Expression expression) { expressions[id] = std::move(expression); }
-  /// Writes the divisor for a scalar by which many values are divided, and uses it afterwards.
-  void emitDivisor(unsigned id, llvm::StringRef indent);
+  /// Writes the divisor for a scalar by which many values are divided, and uses it afterwards in place of `value`.
+  void emitDivisor(unsigned id, const Expression &value, llvm::StringRef indent);
+  /// Returns whether floats are divided by the scalar, which is an element that all threads load.
+  bool isSharedDivisor(unsigned id) const;
   /// Uses `divisor`, a variable of type Divisor, where values are divided by the scalar.
   void provideDivisor(unsigned id, std::string divisor) { divisors[id] = std::move(divisor); }
   /// From now on, other quotients and roots of float32 are within 2 units in the last place, and take no branches.
@@ -84,6 +86,8 @@ public:
 
   /// Returns the variable with the loaded element or its vector, in the type of the memory.
   void provide(unsigned load, llvm::StringRef variable);
+  /// Uses what another emitter has loaded for this scalar.
+  void provideFrom(const ScalarEmitter &other, unsigned load);
   /// Returns the loaded element.
   const std::string &getLoaded(unsigned load) const { return loaded.find(load)->second; }
 

@@ -129,16 +129,21 @@ exec.kernel @round_f16(%x: tensor<16xf32>) : (memref<16xf32>) -> memref<16xf32> 
   exec.yield %y : tensor<16xf32>
 }
 
+// Updates of parameters approximate quotients and roots, and divide by the corrections in the same way.
 // CHECK: adamw(const float *in0, {{.*}}, const float *in5,
 // CHECK-NEXT: {{^}}      const float *in6, const float *in7, const bool *in8, float *out0, float *out1, float *out2) {
 // CHECK: const Vector<float, 4> x3 = loadVector<4>(in3 + i0);
 // CHECK-NEXT: const float x4 = in4[0];
+// CHECK-NEXT: const float x5 = in5[0];
+// CHECK-NEXT: const Divisor [[C1:divisor[0-9]+]](x5);
+// CHECK-NEXT: const float x6 = in6[0];
+// CHECK-NEXT: const Divisor [[C2:divisor[0-9]+]](x6);
 // CHECK: const bool x8 = in8[0];
 // CHECK: const float [[G:product[0-9]+]] = x1[lane] * x7;
 // CHECK-NEXT: const float [[M:sum[0-9]+]] = x2[lane] * 0.9f + [[G]] * 0.1f;
 // CHECK-NEXT: const float [[V:sum[0-9]+]] = x3[lane] * 0.95f + [[G]] * [[G]] * 0.05f;
-// CHECK-NEXT: const float [[P:difference[0-9]+]] = x0[lane] - x4 * 0.1f * x0[lane] - x4 * ([[M]] / x5) / (sqrtf([[V]] / x6) + 1e-08f);
-// CHECK-NEXT: y0[lane] = x8 ? [[P]] : x0[lane];
+// CHECK-NEXT: const float [[Q:quotient[0-9]+]] = approximateQuotient(x4 * ([[M]] / [[C1]]), approximateRoot([[V]] / [[C2]]) + 1e-08f);
+// CHECK-NEXT: y0[lane] = x8 ? x0[lane] - x4 * 0.1f * x0[lane] - [[Q]] : x0[lane];
 // CHECK-NEXT: y1[lane] = x8 ? [[M]] : x2[lane];
 // CHECK-NEXT: y2[lane] = x8 ? [[V]] : x3[lane];
 exec.kernel @adamw(%p: tensor<64x64xf32>, %g: tensor<64x64xf32>, %m: tensor<64x64xf32>, %v: tensor<64x64xf32>,

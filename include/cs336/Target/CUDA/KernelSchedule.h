@@ -51,6 +51,11 @@ struct DeviceKernel {
   /// has no linalg form. The alignments are those of storage; callers lower them for launches with views.
   static mlir::FailureOr<DeviceKernel> read(exec::KernelOp kernel, mlir::OpBuilder &builder);
 
+  /// Returns whether the kernel updates parameters by AdamW. All such kernels approximate quotients and roots in the
+  /// same way, so that an update has the same bits whichever kernel does it. It then differs by 2^-22 of itself, less
+  /// than the rounding of the parameter. With IEEE's quotients and roots, updates would wait for arithmetic instead of
+  /// memory.
+  bool updatesParameters() const;
   /// Returns the name of a function parameter: `in0`, `in1`, …, `out0`, ….
   std::string getOperandName(unsigned operand) const;
   llvm::ArrayRef<int64_t> getOutputShape(unsigned output) const { return operands[numInputs + output].getShape(); }
