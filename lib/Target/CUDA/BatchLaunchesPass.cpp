@@ -38,6 +38,15 @@ static constexpr RemarkOptions batchLaunchesRemarks("exec-batch-launches");
 /// has the rest to do.
 static constexpr int64_t lateFraction = 8;
 
+/// Returns the bytes of the buffers that the launch reads and writes.
+static int64_t getAccessedBytes(LaunchOp launch) {
+  int64_t bytes = 0;
+  for (OperandRange buffers : {launch.getInputs(), launch.getOutputs()})
+    for (Value buffer : buffers)
+      bytes += getStorageBytes(bufferType(buffer));
+  return bytes;
+}
+
 namespace {
 
 /// Launches that become one launch, at the position of the last.
@@ -45,11 +54,18 @@ struct LaunchBatch {
   void add(LaunchOp member, unsigned position) {
     members.push_back(member);
     positions.push_back(position);
+    bytes += getAccessedBytes(member);
   }
+  /// Adds the members of another batch, which may come before those of this one until they are sorted.
+  void append(const LaunchBatch &other);
+  /// Sorts the members by position.
+  void sort();
 
   SmallVector<LaunchOp> members;
   /// Their positions among the entry's commands.
   SmallVector<unsigned> positions;
+  /// Bytes of what they read and write.
+  int64_t bytes = 0;
   llvm::SmallDenseSet<const void *> reads, writes;
 };
 
@@ -66,7 +82,8 @@ private:
 
   LogicalResult batchLaunches();
   FailureOr<SmallVector<LaunchBatch>> findBatches(ArrayRef<CommandOpInterface> commands, KernelForms &forms);
-  SmallVector<LaunchBatch> splitLateMembers(const LaunchBatch &batch, ArrayRef<unsigned> latestCollectives);
+  SmallVector<LaunchBatch> splitLateMembers(const LaunchBatch &batch, ArrayRef<unsigned> latestCollectives,
+                                            unsigned finished);
   void merge(const LaunchBatch &batch, KernelForms &forms, MergedKernels &merged);
 
   PassCounter numLaunches{this, "num-launches", "Number of launches that became part of another"};
@@ -76,6 +93,21 @@ private:
 };
 
 } // namespace
+
+void LaunchBatch::append(const LaunchBatch &other) {
+  llvm::append_range(members, other.members);
+  llvm::append_range(positions, other.positions);
+  bytes += other.bytes;
+}
+
+void LaunchBatch::sort() {
+  SmallVector<std::pair<unsigned, LaunchOp>> sorted;
+  for (auto [position, member] : llvm::zip_equal(positions, members))
+    sorted.emplace_back(position, member);
+  llvm::sort(sorted, llvm::less_first());
+  for (auto [number, each] : llvm::enumerate(sorted))
+    std::tie(positions[number], members[number]) = each;
+}
 
 //===----------------------------------------------------------------------===//
 // Commands that may move
@@ -97,43 +129,60 @@ static bool conflicts(const LaunchBatch &batch, CommandOpInterface command) {
 // Finding batches
 //===----------------------------------------------------------------------===//
 
-/// Returns the bytes of the buffers that the launch reads and writes.
-static int64_t getAccessedBytes(LaunchOp launch) {
-  int64_t bytes = 0;
-  for (OperandRange buffers : {launch.getInputs(), launch.getOutputs()})
-    for (Value buffer : buffers)
-      bytes += getStorageBytes(bufferType(buffer));
-  return bytes;
+/// Returns the number of collectives before the last command of the forward and backward pass. Later ones may still run
+/// when the optimizer begins.
+static unsigned countFinishedCollectives(ArrayRef<CommandOpInterface> commands) {
+  unsigned count = 0, finished = 0;
+  for (CommandOpInterface command : commands) {
+    CommandPhase phase = command.getPhase();
+    if (communicates(command))
+      ++count;
+    else if (phase == CommandPhase::Forward || phase == CommandPhase::Backward)
+      finished = count;
+  }
+  return finished;
 }
 
-/// Splits off the members that depend on the last collectives, if they are a small part of the batch. They need not be
-/// as many as a batch: the others would wait for them.
+/// Splits off the members that depend on the last collectives, because the others would wait for them. They are a small
+/// part of the batch, and may be fewer than a batch. As long as members depend on collectives that may still run when
+/// the optimizer begins, further parts follow, from the last one on.
 SmallVector<LaunchBatch> BatchLaunchesPass::splitLateMembers(const LaunchBatch &batch,
-                                                             ArrayRef<unsigned> latestCollectives) {
-  std::map<unsigned, int64_t, std::greater<>> bytesByCollective;
-  int64_t bytes = 0, lateBytes = 0;
-  for (auto [member, position] : llvm::zip_equal(batch.members, batch.positions)) {
-    bytesByCollective[latestCollectives[position]] += getAccessedBytes(member);
-    bytes += getAccessedBytes(member);
-  }
-  unsigned firstLate = ~0u;
-  for (auto [collective, itsBytes] : bytesByCollective) {
-    lateBytes += itsBytes;
-    if (lateBytes * lateFraction > bytes)
-      break;
-    firstLate = collective;
-  }
-  LaunchBatch early, late;
+                                                             ArrayRef<unsigned> latestCollectives, unsigned finished) {
+  std::map<unsigned, LaunchBatch, std::greater<>> byCollective;
   for (auto [member, position] : llvm::zip_equal(batch.members, batch.positions))
-    (latestCollectives[position] < firstLate ? early : late).add(member, position);
-  if (late.members.empty() || early.members.size() < minMembers)
-    return {batch};
-
-  numLate += late.members.size();
-  remark::passed(late.members.front().getLoc(), batchLaunchesRemarks("LateApart")) << remark::add(
-      "{0} launches like this one stay apart from {1} others, which do not wait for the last collectives",
-      late.members.size(), early.members.size());
-  return {early, late};
+    byCollective[latestCollectives[position]].add(member, position);
+  SmallVector<LaunchBatch> parts;
+  auto next = byCollective.begin(), end = byCollective.end();
+  auto take = [&] { parts.back().append(next++->second); };
+  while (next != end && (parts.empty() || next->first > finished)) {
+    parts.emplace_back();
+    if (next->first > finished)
+      take();
+    while (next != end && (parts.back().bytes + next->second.bytes) * lateFraction <= batch.bytes)
+      take();
+    if (parts.back().members.empty()) {
+      parts.pop_back();
+      break;
+    }
+  }
+  LaunchBatch early;
+  for (; next != end; ++next)
+    early.append(next->second);
+  if (early.members.size() >= minMembers || parts.empty())
+    parts.push_back(std::move(early));
+  else
+    parts.back().append(early);
+  size_t numEarlier = batch.members.size();
+  for (const LaunchBatch &late : ArrayRef(parts).drop_back()) {
+    numLate += late.members.size();
+    numEarlier -= late.members.size();
+    remark::passed(LaunchOp(late.members.front()).getLoc(), batchLaunchesRemarks("LateApart")) << remark::add(
+        "{0} launches like this one stay apart from {1} others, which do not wait for the last collectives",
+        late.members.size(), numEarlier);
+  }
+  for (LaunchBatch &part : parts)
+    part.sort();
+  return parts;
 }
 
 FailureOr<SmallVector<LaunchBatch>> BatchLaunchesPass::findBatches(ArrayRef<CommandOpInterface> commands,
@@ -142,9 +191,10 @@ FailureOr<SmallVector<LaunchBatch>> BatchLaunchesPass::findBatches(ArrayRef<Comm
   std::map<Key, LaunchBatch> open;
   SmallVector<LaunchBatch> batches;
   SmallVector<unsigned> latestCollectives = findLatestCollectives(commands);
+  unsigned finished = countFinishedCollectives(commands);
   auto close = [&](LaunchBatch &batch) {
     if (batch.members.size() >= minMembers)
-      for (LaunchBatch &part : splitLateMembers(batch, latestCollectives))
+      for (LaunchBatch &part : splitLateMembers(batch, latestCollectives, finished))
         if (part.members.size() > 1)
           batches.push_back(std::move(part));
     batch = LaunchBatch();

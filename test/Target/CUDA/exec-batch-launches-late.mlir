@@ -1,4 +1,5 @@
-// Launches that depend on the last collectives stay apart from the others, if they are a small part of all.
+// Launches that depend on the last collectives stay apart from the others, if they are a small part of all, or if the
+// collectives may still run after the backward pass.
 // RUN: cs336-opt --exec-batch-launches=min-members=3 --mlir-print-debuginfo=false %s | FileCheck %s
 // RUN: cs336-opt --exec-batch-launches=min-members=3 %s -o %t.once.mlir
 // RUN: cs336-opt --exec-batch-launches=min-members=3 %t.once.mlir | diff %t.once.mlir -
@@ -8,9 +9,12 @@
 // A group of one rank exchanges nothing.
 // RUN: sed 's/group = 2/group = 1/' %s | cs336-opt --exec-batch-launches=min-members=3 --mlir-print-debuginfo=false | FileCheck %s --check-prefix=ONE
 
-// COUNTS: exec-batch-launches num-launches {{ *}}20  Number of launches that became part of another
-// COUNTS-NEXT: exec-batch-launches num-batches {{ *}}6  Number of launches that they became
-// COUNTS: exec-batch-launches num-late {{ *}}3  Number of launches kept out of a batch that would wait for their collectives
+// All collectives are before the last command of the backward pass.
+// RUN: sed 's/"optimizer"/"backward"/' %s | cs336-opt --exec-batch-launches=min-members=3 --mlir-print-debuginfo=false | FileCheck %s --check-prefix=FINISHED
+
+// COUNTS: exec-batch-launches num-launches {{ *}}25  Number of launches that became part of another
+// COUNTS-NEXT: exec-batch-launches num-batches {{ *}}8  Number of launches that they became
+// COUNTS: exec-batch-launches num-late {{ *}}6  Number of launches kept out of a batch that would wait for their collectives
 
 exec.variable @a parameter : memref<28xf32>
 exec.variable @b parameter : memref<28xf32>
@@ -164,4 +168,48 @@ exec.entry @together mode<train> {
   exec.launch @update28 ins(%a, %ga : memref<28xf32>, memref<28xf32>) outs(%a : memref<28xf32>)
   exec.launch @update28 ins(%b, %gb : memref<28xf32>, memref<28xf32>) outs(%b : memref<28xf32>)
   exec.launch @update28 ins(%c, %gc : memref<28xf32>, memref<28xf32>) outs(%c : memref<28xf32>)
+}
+
+// The last three collectives may still run after the backward pass. The members of the last one are apart, even if they
+// are no small part, and those of the two before it are another part.
+// CHECK-LABEL: exec.entry @several
+// CHECK: exec.launch @sub_batch_{{.*}} ins(%f, %gf, %e, %ge :
+// CHECK-NEXT: exec.launch @update28 ins(%c, %gc :
+// CHECK-NEXT: exec.launch @sub_batch_{{.*}} ins(%a, %ga, %b, %gb, %d, %gd :
+// CHECK-NOT: exec.launch
+// REMARK: LateApart
+// REMARK-SAME: 1 launches like this one stay apart from 5 others
+// REMARK: LateApart
+// REMARK-SAME: 2 launches like this one stay apart from 3 others
+// FINISHED-LABEL: exec.entry @several
+// FINISHED: exec.launch @sub_batch_{{.*}} ins(%a, %ga, %f, %gf, %b, %gb, %e, %ge, %c, %gc, %d, %gd :
+// FINISHED-NOT: exec.launch
+exec.entry @several mode<train> {
+  %x28 = exec.input "x28" : memref<28xf32>
+  %x12 = exec.input "x12" : memref<12xf32>
+  %x6 = exec.input "x6" : memref<6xf32>
+  %a = exec.get @a : memref<28xf32>
+  %ga = exec.alloc : memref<28xf32> loc("ga")
+  %b = exec.get @b : memref<28xf32>
+  %gb = exec.alloc : memref<28xf32> loc("gb")
+  %c = exec.get @c : memref<28xf32>
+  %gc = exec.alloc : memref<28xf32> loc("gc")
+  %d = exec.get @d : memref<12xf32>
+  %gd = exec.alloc : memref<12xf32> loc("gd")
+  %e = exec.get @e : memref<6xf32>
+  %ge = exec.alloc : memref<6xf32> loc("ge")
+  %f = exec.get @f : memref<6xf32>
+  %gf = exec.alloc : memref<6xf32> loc("gf")
+  %h = exec.alloc : memref<28xf32> loc("h")
+  exec.collective all_reduce mean ins(%x28, %x28, %x12 : memref<28xf32>, memref<28xf32>, memref<12xf32>) outs(%ga, %gb, %gd : memref<28xf32>, memref<28xf32>, memref<12xf32>) group = 2
+  exec.copy ins(%x28 : memref<28xf32>) outs(%h : memref<28xf32>) loc("backward"("h"))
+  exec.collective all_reduce mean ins(%x6 : memref<6xf32>) outs(%gf : memref<6xf32>) group = 2
+  exec.collective all_reduce mean ins(%x6 : memref<6xf32>) outs(%ge : memref<6xf32>) group = 2
+  exec.collective all_reduce mean ins(%h : memref<28xf32>) outs(%gc : memref<28xf32>) group = 2
+  exec.launch @update28 ins(%a, %ga : memref<28xf32>, memref<28xf32>) outs(%a : memref<28xf32>) loc("optimizer"("a"))
+  exec.launch @update6 ins(%f, %gf : memref<6xf32>, memref<6xf32>) outs(%f : memref<6xf32>) loc("optimizer"("f"))
+  exec.launch @update28 ins(%b, %gb : memref<28xf32>, memref<28xf32>) outs(%b : memref<28xf32>) loc("optimizer"("b"))
+  exec.launch @update6 ins(%e, %ge : memref<6xf32>, memref<6xf32>) outs(%e : memref<6xf32>) loc("optimizer"("e"))
+  exec.launch @update28 ins(%c, %gc : memref<28xf32>, memref<28xf32>) outs(%c : memref<28xf32>) loc("optimizer"("c"))
+  exec.launch @update12 ins(%d, %gd : memref<12xf32>, memref<12xf32>) outs(%d : memref<12xf32>) loc("optimizer"("d"))
 }

@@ -183,8 +183,10 @@ def BatchLaunchesPass : Pass<"exec-batch-launches", "::mlir::ModuleOp"> {
 
     Late members form a launch of their own. They depend on the last collectives between ranks, directly or through
     other commands, and access at most an eighth of the bytes that all members access. In one launch, the other members
-    would wait for these collectives too. A single late member does not change. Late members may be fewer than
-    `min-members`, but the others may not: then all members form one launch.
+    would wait for these collectives too. Earlier members follow in further launches of an eighth each, as long as they
+    depend on collectives after the last collective that precedes a command of the forward or backward pass. A single
+    member of such a launch does not change. Late members may be fewer than `min-members`, but the others may not: then
+    all members form one launch.
 
     The merged kernel contains the bodies of all members. A single element that all members read from one buffer is one
     operand.
