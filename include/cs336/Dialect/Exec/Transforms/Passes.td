@@ -107,6 +107,49 @@ def CopiesToKernelsPass : Pass<"exec-copies-to-kernels", "::mlir::ModuleOp"> {
   }];
 }
 
+def SplitUpdatesPass : Pass<"exec-split-updates", "::mlir::ModuleOp"> {
+  let summary = "Update the rows that each rank has computed apart from those of the others";
+  let description = [{
+    If each rank computes its rows of a gradient and gathers the others, all ranks update all rows. The pass replaces
+    the launch of such an update by one launch per rank, for the rows of that rank (`exec.part`). The launch for the own
+    rows reads the operand of the `all_gather`, so that it need not wait for the other ranks, and
+    `--exec-fuse-updates` can fuse it with the GEMM that computes the gradient.
+
+    Conditions for a launch of an entry of mode `train`:
+
+    - it writes variables, and reads the target of an `all_gather` that no other command reads or writes;
+    - no command changes the operand of the `all_gather` before the launch;
+    - its kernel is element-wise, and its operands are single elements or have one shape;
+    - the operands are floating-point allocations or variables that are not sharded, whose parts have a multiple of 256
+      bytes.
+
+    Before:
+
+    ```mlir
+    exec.collective all_gather ins(%own : memref<64x64xbf16>) outs(%g : memref<128x64xbf16>) group = 2
+    exec.launch @sub_71d4 ins(%w, %g : memref<128x64xf32>, memref<128x64xbf16>) outs(%w : memref<128x64xf32>)
+    ```
+
+    After:
+
+    ```mlir
+    exec.collective all_gather ins(%own : memref<64x64xbf16>) outs(%g : memref<128x64xbf16>) group = 2
+    %ws = exec.view %w : memref<128x64xf32> to memref<2x64x64xf32>
+    %w0 = exec.part %ws : memref<2x64x64xf32> -> memref<64x64xf32>
+    exec.launch @sub_20c5 ins(%w0, %own : memref<64x64xf32>, memref<64x64xbf16>) outs(%w0 : memref<64x64xf32>)
+    %w1 = exec.part rank + 1 of %ws : memref<2x64x64xf32> -> memref<64x64xf32>
+    %gs = exec.view %g : memref<128x64xbf16> to memref<2x64x64xbf16>
+    %g1 = exec.part rank + 1 of %gs : memref<2x64x64xbf16> -> memref<64x64xbf16>
+    exec.launch @sub_20c5 ins(%w1, %g1 : memref<64x64xf32>, memref<64x64xbf16>) outs(%w1 : memref<64x64xf32>)
+    ```
+
+    Remark: `Split` (`--remarks-filter-passed=exec-split-updates`) for each launch.
+
+    Count `num-updates`: updates that became one launch per rank.
+  }];
+  let dependentDialects = ["::cs336::exec::ExecDialect"];
+}
+
 def GatherInPlacePass : Pass<"exec-gather-in-place", "::mlir::ModuleOp"> {
   let summary = "Gather the parts of sharded variables around the own part";
   let description = [{
