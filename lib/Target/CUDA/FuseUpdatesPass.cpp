@@ -66,6 +66,25 @@ static void moveBefore(Value buffer, Operation *command) {
     op->moveBefore(command);
 }
 
+/// Returns a buffer for the gradient in place of the operand of its all-gather: its place among the rows of all ranks
+/// if they are aligned, so that only the rows of the others are copied.
+static Value storeForGather(GradientUpdate update) {
+  CollectiveOp gather = update.gather;
+  Value gradient = update.launch.getInputs()[update.gradient];
+  for (auto [number, source] : llvm::enumerate(gather.getSources())) {
+    Value target = gather.getTargets()[number];
+    auto whole = target.getDefiningOp<AllocOp>();
+    if (source != gradient || !whole || getStorageBytes(bufferType(gradient)) % VariableOp::kPartAlignment != 0)
+      continue;
+    OpBuilder builder(whole->getContext());
+    builder.setInsertionPointAfter(whole);
+    Value part = createRows(builder, gradient.getLoc(), target, static_cast<int64_t>(gather.getGroup()), /*shift=*/0);
+    gather.getSourcesMutable()[number].set(part);
+    return part;
+  }
+  return gradient;
+}
+
 void FuseUpdatesPass::replace(const UpdateGroup &group, const EntryCommands &commands, KernelForms &forms) {
   auto kernels = llvm::map_to_vector(group.members, [](const GradientUpdate &update) { return update.kernel; });
   KernelOp kernel = kernels.front();
@@ -80,8 +99,11 @@ void FuseUpdatesPass::replace(const UpdateGroup &group, const EntryCommands &com
   SmallVector<Value> inputs =
       kernels.size() == 1 ? first.inputs : collectInputs<Value>(kernels.size(), isShared, getInputs);
   SmallVector<Value> outputs;
-  for (GradientUpdate update : group.members)
+  for (GradientUpdate update : group.members) {
     llvm::append_range(outputs, update.launch.getOutputs());
+    if (update.gather)
+      outputs.push_back(storeForGather(update));
+  }
 
   // The location of one member does not describe the group, so only the phase is kept.
   LaunchOp launch = first.launch;
@@ -93,6 +115,15 @@ void FuseUpdatesPass::replace(const UpdateGroup &group, const EntryCommands &com
       LaunchOp::create(builder, loc, kernel.getSymName(), inputs, outputs, /*workspace=*/Value(), launch.getStream());
   for (Value buffer : fused->getOperands())
     moveBefore(buffer, fused);
+  // Gathers that precede the launch follow it, in the same order.
+  llvm::SmallSetVector<Operation *, 2> gathers;
+  for (GradientUpdate update : group.members)
+    if (update.gather && update.gather->isBeforeInBlock(fused))
+      gathers.insert(update.gather);
+  auto early = gathers.takeVector();
+  llvm::sort(early, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  for (Operation *gather : early)
+    gather->moveAfter(fused);
   remark::passed(launch.getLoc(), fuseUpdatesRemarks("Fused")) << remark::add(
       "{0} updates with the GEMMs of their gradients in one launch of {1} tiles", kernels.size(), group.tiles);
   numUpdates += kernels.size();

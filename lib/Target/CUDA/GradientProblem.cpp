@@ -51,9 +51,8 @@ static FailureOr<GradientProblem::Member> readMember(MatmulOp matmul, const Devi
                   Twine(GradientProblem::mostParts) + " parts");
   if (!element.isBF16() && !element.isF16())
     return refuse("has a matmul that is neither in bf16 nor in f16");
-  if (matmul->use_empty() || matmul->isUsedOutsideOfBlock(matmul->getBlock()) ||
-      llvm::any_of(matmul->getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); }))
-    return refuse("stores the result of a matmul");
+  if (llvm::all_of(matmul->getUsers(), [](Operation *user) { return user->hasTrait<OpTrait::IsTerminator>(); }))
+    return refuse("has a matmul that updates nothing");
 
   MatmulOp::Sizes sizes = matmul.getSizes();
   GradientProblem::Member member{sizes.m, sizes.n, {}};

@@ -30,6 +30,7 @@ std::vector<UpdateGroup> cuda::groupUpdates(ArrayRef<GradientUpdate> updates, Ke
     const KernelForm &form = **forms.find(launch);
     std::vector<const void *> key{reinterpret_cast<const void *>(uintptr_t(form.number)),
                                   reinterpret_cast<const void *>(uintptr_t(update.gradient)),
+                                  reinterpret_cast<const void *>(uintptr_t(static_cast<bool>(update.gather))),
                                   reinterpret_cast<const void *>(launch.getStream())};
     for (auto [isScalar, input] : llvm::zip_equal(form.isScalar, launch.getInputs()))
       if (isScalar)
@@ -95,6 +96,11 @@ SmallVector<unsigned> cuda::getPlaces(ArrayRef<UpdateGroup> groups, ArrayRef<uns
     for (const GradientUpdate &update : group.members)
       places[update.gemmPosition] = places[update.launchPosition] = group.position;
   }
+  // A gather follows the last launch that stores one of its operands.
+  for (const UpdateGroup &group : groups)
+    for (const GradientUpdate &update : group.members)
+      if (update.gather)
+        places[update.gatherPosition] = std::max(places[update.gatherPosition], group.position);
   for (unsigned position : hoisted)
     places[position] = first;
   return places;

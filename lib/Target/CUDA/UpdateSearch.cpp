@@ -51,12 +51,42 @@ void cs336::cuda::eraseUnused(Value buffer) {
 // The place of an update
 //===----------------------------------------------------------------------===//
 
-/// Finds the input that a GEMM alone writes and the launch alone reads.
+/// Finds the all-gather of the gradient among the two commands that read it.
+static bool findGather(const EntryCommands &commands, ArrayRef<unsigned> readers, Value gradient,
+                       GradientUpdate &update) {
+  unsigned other = readers.front() == update.launchPosition ? readers.back() : readers.front();
+  auto gather = dyn_cast<exec::CollectiveOp>(commands[other].getOperation());
+  bool isOperand = gather && gather.getKind() == CollectiveKind::AllGather && !gather.getOthers() &&
+                   gradient.getDefiningOp<AllocOp>() && llvm::is_contained(gather.getSources(), gradient);
+  if (!isOperand)
+    return false;
+  update.gather = gather;
+  update.gatherPosition = other;
+  update.gatherLimit = commands.get().size();
+  // The update may write a part of a target, and the gather may move to later commands.
+  for (Value target : gather.getTargets()) {
+    ArrayRef<unsigned> itsReaders = commands.getReaders(target);
+    if (commands.getWriters(target).size() != 1 || (!itsReaders.empty() && itsReaders.front() < other))
+      return false;
+    if (!itsReaders.empty())
+      update.gatherLimit = std::min(update.gatherLimit, itsReaders.front());
+  }
+  for (Value source : gather.getSources())
+    for (unsigned writer : commands.getWriters(source))
+      if (writer > other)
+        update.gatherLimit = std::min(update.gatherLimit, writer);
+  return true;
+}
+
+/// Finds the input that a GEMM alone writes, and that the launch alone reads apart from an all-gather.
 bool UpdateSearch::findGradient(const EntryCommands &commands, GradientUpdate &update) const {
   for (auto [number, input] : llvm::enumerate(update.launch.getInputs())) {
     auto storage = dyn_cast<AllocOp>(getStorage(input).getOperation());
     ArrayRef<unsigned> writers = commands.getWriters(input), readers = commands.getReaders(input);
-    if (!storage || writers.size() != 1 || readers.size() != 1)
+    if (!storage || writers.size() != 1 || readers.empty() || readers.size() > 2)
+      continue;
+    update.gather = {};
+    if (readers.size() == 2 && !findGather(commands, readers, input, update))
       continue;
     auto gemm = dyn_cast<GemmOp>(commands[writers.front()].getOperation());
     if (!gemm || gemm.getAddend() || gemm.getBias() || gemm.getRelu() || gemm.getWorkspace() ||
@@ -116,6 +146,8 @@ static bool findRange(const EntryCommands &commands, GradientUpdate &update,
     }
   }
   update.last = update.launchPosition;
+  if (update.gather)
+    update.last = std::min(update.last, update.gatherLimit);
   for (Value operand : {update.gemm.getLhs(), update.gemm.getRhs()})
     for (unsigned writer : commands.getWriters(operand))
       if (writer > update.gemmPosition)
@@ -130,15 +162,18 @@ static bool findRange(const EntryCommands &commands, GradientUpdate &update,
 // The kernel of an update
 //===----------------------------------------------------------------------===//
 
-/// Returns a kernel whose operand `gradient` is computed by a matmul of two operands in its place.
-static KernelOp joinKernel(KernelOp kernel, GemmOp gemm, unsigned gradient) {
+/// Returns a kernel whose operand `gradient` is computed by a matmul of two operands in its place. With `stores`, the
+/// gradient is the last result.
+static KernelOp joinKernel(KernelOp kernel, GemmOp gemm, unsigned gradient, bool stores) {
   OpBuilder builder(kernel.getContext());
-  SmallVector<Type> inputs = llvm::to_vector_of<Type>(kernel.getInTypes());
+  SmallVector<Type> inputs = llvm::to_vector_of<Type>(kernel.getInTypes()),
+                    outputs = llvm::to_vector_of<Type>(kernel.getOutTypes());
+  if (stores)
+    outputs.push_back(inputs[gradient]);
   Type left = dropOffset(bufferType(gemm.getLhs())), right = dropOffset(bufferType(gemm.getRhs()));
   inputs[gradient] = left;
   inputs.insert(inputs.begin() + gradient + 1, right);
-  auto joined = KernelOp::create(builder, kernel.getLoc(), "update",
-                                 builder.getFunctionType(inputs, llvm::to_vector_of<Type>(kernel.getOutTypes())));
+  auto joined = KernelOp::create(builder, kernel.getLoc(), "update", builder.getFunctionType(inputs, outputs));
   Block &body = joined.getBody().emplaceBlock();
   IRMapping mapping;
   auto addArgument = [&](Type type, Location loc) {
@@ -159,6 +194,8 @@ static KernelOp joinKernel(KernelOp kernel, GemmOp gemm, unsigned gradient) {
   }
   for (Operation &op : kernel.getBody().front())
     builder.clone(op, mapping);
+  if (Operation *yield = body.getTerminator(); stores)
+    yield->insertOperands(yield->getNumOperands(), mapping.lookup(kernel.getBody().getArgument(gradient)));
   auto operations = llvm::make_pointer_range(body.without_terminator());
   nameByContents(joined, describeOperations(llvm::to_vector(operations)));
   return joined;
@@ -187,13 +224,13 @@ bool UpdateSearch::joinKernels(GradientUpdate &update) {
   update.inputs[update.gradient] = update.gemm.getLhs();
   update.inputs.insert(update.inputs.begin() + update.gradient + 1, update.gemm.getRhs());
 
-  std::vector<const void *> key{kernel.getAsOpaquePointer(),
-                                reinterpret_cast<const void *>(uintptr_t(update.gradient))};
+  std::vector<const void *> key{kernel.getAsOpaquePointer(), reinterpret_cast<const void *>(uintptr_t(update.gradient)),
+                                reinterpret_cast<const void *>(uintptr_t(static_cast<bool>(update.gather)))};
   for (Value input : update.inputs)
     key.push_back(input.getType().getAsOpaquePointer());
   auto [entry, isNew] = joined.try_emplace(std::move(key));
   if (isNew) {
-    KernelOp both = joinKernel(kernel, update.gemm, update.gradient);
+    KernelOp both = joinKernel(kernel, update.gemm, update.gradient, static_cast<bool>(update.gather));
     if (std::optional<int64_t> tiles = countTiles(both, update.inputs))
       entry->second = {forms.insert(both), *tiles};
     else

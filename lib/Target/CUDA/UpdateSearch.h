@@ -40,10 +40,14 @@ private:
 /// Erases a buffer, and the views and the storage that lead to it, as far as they have no uses.
 void eraseUnused(mlir::Value buffer);
 
-/// A GEMM whose result only the launch reads, to update a parameter.
+/// A GEMM whose result only the launch reads, to update a parameter, and perhaps an all-gather.
 struct GradientUpdate {
   exec::GemmOp gemm;
   exec::LaunchOp launch;
+  /// The all-gather of the gradient, which the kernel then stores, and the first later command that must follow it; or
+  /// null.
+  exec::CollectiveOp gather;
+  unsigned gatherPosition = 0, gatherLimit = 0;
   /// The input of the launch that is the GEMM's result.
   unsigned gradient = 0;
   /// Positions among the entry's commands.

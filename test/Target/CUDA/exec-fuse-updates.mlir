@@ -8,8 +8,8 @@
 // RUN: sed 's/"sm_90a"/"sm_90a", "sm_80"/' %s | cs336-opt --exec-fuse-updates=always=true --mlir-print-debuginfo=false | FileCheck %s --check-prefix=APART
 // RUN: sed 's/exec.architectures = \["sm_90a"\]//' %s | cs336-opt --exec-fuse-updates=always=true --mlir-print-debuginfo=false | FileCheck %s --check-prefix=APART
 
-// COUNTS: exec-fuse-updates num-updates {{ *}}8  Number of GEMMs that became part of the update by their result
-// COUNTS: exec-fuse-updates num-launches {{ *}}7  Number of launches that do both
+// COUNTS: exec-fuse-updates num-updates {{ *}}9  Number of GEMMs that became part of the update by their result
+// COUNTS: exec-fuse-updates num-launches {{ *}}8  Number of launches that do both
 
 // APART-NOT: cs336.matmul
 // APART: exec.gemm
@@ -22,6 +22,7 @@ exec.variable @c parameter : memref<64x64xf32>
 exec.variable @c.rounded derived : memref<64x64xbf16>
 exec.variable @d parameter : memref<64x64xf32>
 exec.variable @d.rounded derived : memref<64x64xbf16>
+exec.variable @e parameter : memref<256x64xf32>
 exec.variable @count state : memref<f32>
 
 exec.kernel @step_a(%p: tensor<128x64xf32>, %g: tensor<128x64xbf16>, %s: tensor<f32>)
@@ -75,6 +76,9 @@ exec.kernel @total(%g: tensor<128x64xbf16>) : (memref<128x64xbf16>) -> memref<f3
 // CHECK-NEXT: cs336.cast %[[G]]
 // CHECK: exec.kernel @matmul_cast_mul_sub_batch_[[BATCH:[0-9a-f]{4}]](
 // CHECK-COUNT-2: cs336.matmul
+// CHECK: exec.kernel @[[STORES:matmul_cast_mul_sub_[0-9a-f]{4}]]({{.*}}) -> (memref<128x64xf32>, memref<128x64xbf16>) {
+// CHECK-NEXT: %[[G:.*]] = cs336.matmul
+// CHECK: exec.yield %{{.*}}, %[[G]] : tensor<128x64xf32>, tensor<128x64xbf16>
 
 // Two updates become one launch after the second GEMM. What the update of the step's number gives is needed before.
 // CHECK-LABEL: exec.entry @two
@@ -239,4 +243,83 @@ exec.entry @square mode<train> {
   exec.gemm ins(%x, %d.rounded : memref<64x64xbf16, strided<[1, 64]>>, memref<64x64xbf16>) outs(%gd : memref<64x64xbf16>)
   exec.launch @step_c ins(%d, %gd : memref<64x64xf32>, memref<64x64xbf16>) outs(%d, %d.rounded : memref<64x64xf32>, memref<64x64xbf16>)
 }
+// An all-gather of the gradient reads it too. The launch stores the gradient in its place among the rows of all ranks, and
+// the gather follows the launch.
+// CHECK-LABEL: exec.entry @gathered
+// CHECK: %[[VALUES:.*]] = exec.view %e : memref<256x64xf32> to memref<2x128x64xf32>
+// CHECK-NEXT: %[[OWN:.*]] = exec.part %[[VALUES]] : memref<2x128x64xf32> -> memref<128x64xf32>
+// CHECK: %[[ALL:.*]] = exec.alloc : memref<256x64xbf16>
+// CHECK-NEXT: %[[GRADIENTS:.*]] = exec.view %[[ALL]] : memref<256x64xbf16> to memref<2x128x64xbf16>
+// CHECK-NEXT: %[[GRADIENT:.*]] = exec.part %[[GRADIENTS]] : memref<2x128x64xbf16> -> memref<128x64xbf16>
+// CHECK-NEXT: exec.launch @[[STORES]] ins(%[[OWN]], %{{[0-9]+}}, %y, %s : {{.*}}) outs(%[[OWN]], %[[GRADIENT]] : memref<128x64xf32>, memref<128x64xbf16>)
+// CHECK-NEXT: exec.collective all_gather ins(%[[GRADIENT]] : memref<128x64xbf16>) outs(%[[ALL]] : memref<256x64xbf16>) group = 2
+// CHECK: exec.launch @step_a
+// CHECK-NOT: exec.gemm
+exec.entry @gathered mode<train> {
+  %e = exec.get @e : memref<256x64xf32>
+  %xt = exec.input "x" : memref<40x128xbf16>
+  %x = exec.view %xt : memref<40x128xbf16> to memref<128x40xbf16, strided<[1, 128]>>
+  %y = exec.input "y" : memref<40x64xbf16>
+  %s = exec.input "s" : memref<f32>
+  %g = exec.alloc : memref<128x64xbf16>
+  exec.gemm ins(%x, %y : memref<128x40xbf16, strided<[1, 128]>>, memref<40x64xbf16>) outs(%g : memref<128x64xbf16>)
+  %all = exec.alloc : memref<256x64xbf16>
+  exec.collective all_gather ins(%g : memref<128x64xbf16>) outs(%all : memref<256x64xbf16>) group = 2
+  %values = exec.view %e : memref<256x64xf32> to memref<2x128x64xf32>
+  %own = exec.part %values : memref<2x128x64xf32> -> memref<128x64xf32>
+  exec.launch @step_a ins(%own, %g, %s : memref<128x64xf32>, memref<128x64xbf16>, memref<f32>) outs(%own : memref<128x64xf32>)
+  %next = exec.part rank + 1 of %values : memref<2x128x64xf32> -> memref<128x64xf32>
+  %gradients = exec.view %all : memref<256x64xbf16> to memref<2x128x64xbf16>
+  %other = exec.part rank + 1 of %gradients : memref<2x128x64xbf16> -> memref<128x64xbf16>
+  exec.launch @step_a ins(%next, %other, %s : memref<128x64xf32>, memref<128x64xbf16>, memref<f32>) outs(%next : memref<128x64xf32>)
 }
+// A kernel stores gradients only for an all-gather.
+// CHECK-LABEL: exec.entry @reduced
+// CHECK: exec.gemm
+// CHECK-NEXT: exec.collective all_reduce
+// CHECK-NEXT: exec.launch @step_a
+exec.entry @reduced mode<train> {
+  %a = exec.get @a : memref<128x64xf32>
+  %xt = exec.input "x" : memref<40x128xbf16>
+  %x = exec.view %xt : memref<40x128xbf16> to memref<128x40xbf16, strided<[1, 128]>>
+  %y = exec.input "y" : memref<40x64xbf16>
+  %s = exec.input "s" : memref<f32>
+  %sum = exec.output "sum" output : memref<128x64xbf16>
+  %g = exec.alloc : memref<128x64xbf16>
+  exec.gemm ins(%x, %y : memref<128x40xbf16, strided<[1, 128]>>, memref<40x64xbf16>) outs(%g : memref<128x64xbf16>)
+  exec.collective all_reduce sum ins(%g : memref<128x64xbf16>) outs(%sum : memref<128x64xbf16>) group = 2
+  exec.launch @step_a ins(%a, %g, %s : memref<128x64xf32>, memref<128x64xbf16>, memref<f32>) outs(%a : memref<128x64xf32>)
+}// The gather cannot move behind a command that overwrites another of its operands.
+// CHECK-LABEL: exec.entry @stale
+// CHECK: exec.gemm
+// CHECK: exec.collective all_gather
+// CHECK-NEXT: exec.copy
+// CHECK: exec.launch @step_a
+// CHECK: exec.launch @step_a
+exec.entry @stale mode<train> {
+  %e = exec.get @e : memref<256x64xf32>
+  %xt = exec.input "x" : memref<40x128xbf16>
+  %x = exec.view %xt : memref<40x128xbf16> to memref<128x40xbf16, strided<[1, 128]>>
+  %y = exec.input "y" : memref<40x64xbf16>
+  %h0 = exec.input "h0" : memref<128x64xbf16>
+  %h1 = exec.input "h1" : memref<128x64xbf16>
+  %count = exec.get @count : memref<f32>
+  %hs = exec.output "hs" output : memref<256x64xbf16>
+  %h = exec.alloc : memref<128x64xbf16>
+  exec.copy ins(%h0 : memref<128x64xbf16>) outs(%h : memref<128x64xbf16>)
+  %g = exec.alloc : memref<128x64xbf16>
+  exec.gemm ins(%x, %y : memref<128x40xbf16, strided<[1, 128]>>, memref<40x64xbf16>) outs(%g : memref<128x64xbf16>)
+  %all = exec.alloc : memref<256x64xbf16>
+  exec.collective all_gather ins(%g, %h : memref<128x64xbf16>, memref<128x64xbf16>) outs(%all, %hs : memref<256x64xbf16>, memref<256x64xbf16>) group = 2
+  exec.copy ins(%h1 : memref<128x64xbf16>) outs(%h : memref<128x64xbf16>)
+  %s = exec.input "s" : memref<f32>
+  %old = exec.output "old" output : memref<256x64xf32>
+  exec.copy ins(%e : memref<256x64xf32>) outs(%old : memref<256x64xf32>)
+  %values = exec.view %e : memref<256x64xf32> to memref<2x128x64xf32>
+  %own = exec.part %values : memref<2x128x64xf32> -> memref<128x64xf32>
+  exec.launch @step_a ins(%own, %g, %s : memref<128x64xf32>, memref<128x64xbf16>, memref<f32>) outs(%own : memref<128x64xf32>)
+  %next = exec.part rank + 1 of %values : memref<2x128x64xf32> -> memref<128x64xf32>
+  %gradients = exec.view %all : memref<256x64xbf16> to memref<2x128x64xbf16>
+  %other = exec.part rank + 1 of %gradients : memref<2x128x64xbf16> -> memref<128x64xbf16>
+  exec.launch @step_a ins(%next, %other, %s : memref<128x64xf32>, memref<128x64xbf16>, memref<f32>) outs(%next : memref<128x64xf32>)
+}}

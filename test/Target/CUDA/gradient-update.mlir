@@ -6,6 +6,8 @@
 // SELECT: exec.kernel @parts{{.*}} attributes {exec.schedules = {sm_90a = [{schedule = "gradient_update"}]}}
 // SELECT: exec.kernel @other_parts{{.*}} attributes {exec.schedules = {sm_90a = [{schedule = "{{[a-z_]+}}_reduction"}]}}
 // SELECT: exec.kernel @narrow{{.*}} attributes {exec.schedules = {sm_90a = [{schedule = "{{[a-z_]+}}_reduction"}]}}
+// SELECT: exec.kernel @stored{{.*}} attributes {exec.schedules = {sm_90a = [{schedule = "gradient_update"}]}}
+// SELECT: exec.kernel @gradient{{.*}} attributes {exec.schedules = {sm_90a = [{schedule = "{{[a-z_]+}}_reduction"}]}}
 
 // CHECK-LABEL: //===- two -===//
 // CHECK: // Schedule gradient_update: 2 gradients in 4 tiles of 128 x 256 elements; a block of two warpgroups multiplies by wgmma while two others update.
@@ -39,6 +41,12 @@
 // CHECK: GradientSizes parts_sizes[1] = {
 // CHECK-NEXT: {128, 64, {32, 8}}};
 // CHECK: static constexpr int tiles = 2, parts = 2;
+
+// CHECK-LABEL: //===- stored -===//
+// CHECK: // in1 is not in memory, but computed from operands 1 and 2 of each member.
+// CHECK: __device__ void apply({{.*}}, const Vector<__nv_bfloat16, 4> &gradient) const {
+// CHECK: y1[lane] = __float2bfloat16_rn(value0);
+// CHECK: storeVector(out1 + i0, y1);
 
 module attributes {exec.architectures = ["sm_90a"]} {
 exec.kernel @two(%p0: tensor<128x64xf32>, %l0: tensor<128x40xbf16>, %r0: tensor<40x64xbf16>, %p1: tensor<64x192xf32>, %l1: tensor<64x33xbf16>, %r1: tensor<33x192xbf16>, %s: tensor<f32>)
@@ -85,6 +93,19 @@ exec.kernel @narrow(%p: tensor<128x96xf32>, %l: tensor<128x40xbf16>, %r: tensor<
   %c = cs336.cast %g : tensor<128x96xbf16> -> tensor<128x96xf32>
   %d = cs336.sub %p, %c : tensor<128x96xf32>
   exec.yield %d : tensor<128x96xf32>
+}
+// An all-gather reads the gradient.
+exec.kernel @stored(%p: tensor<128x64xf32>, %l: tensor<128x40xbf16>, %r: tensor<40x64xbf16>)
+    : (memref<128x64xf32>, memref<128x40xbf16, strided<[1, 128]>>, memref<40x64xbf16>) -> (memref<128x64xf32>, memref<128x64xbf16>) {
+  %g = cs336.matmul %l, %r : tensor<128x40xbf16>, tensor<40x64xbf16> -> tensor<128x64xbf16>
+  %c = cs336.cast %g : tensor<128x64xbf16> -> tensor<128x64xf32>
+  %d = cs336.sub %p, %c : tensor<128x64xf32>
+  exec.yield %d, %g : tensor<128x64xf32>, tensor<128x64xbf16>
+}
+// Nothing but the gradient is stored.
+exec.kernel @gradient(%l: tensor<128x40xbf16>, %r: tensor<40x64xbf16>) : (memref<128x40xbf16, strided<[1, 128]>>, memref<40x64xbf16>) -> memref<128x64xbf16> {
+  %g = cs336.matmul %l, %r : tensor<128x40xbf16>, tensor<40x64xbf16> -> tensor<128x64xbf16>
+  exec.yield %g : tensor<128x64xbf16>
 }
 exec.variable @a parameter : memref<128x64xf32>
 exec.variable @b parameter : memref<64x192xf32>

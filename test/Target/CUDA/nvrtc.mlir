@@ -70,4 +70,4 @@
 // HIDDEN: sm_90a: 25 kernels
 // SIZES: sm_90a: 24 kernels
 
-// UPDATES: sm_90a: 4 kernels
+// UPDATES: sm_90a: 6 kernels
