@@ -179,6 +179,7 @@ LogicalResult cs336::buildPlanning(OpPassManager &manager, const PipelineOptions
   if (isCUDA) {
     manager.addPass(exec::createCopiesToKernelsPass());
     if (fusesUpdates(options)) {
+      manager.addPass(exec::createSplitUpdatesPass());
       manager.addPass(createFuseUpdatesPass());
       manager.addPass(createReadOwnFactorsPass());
     }

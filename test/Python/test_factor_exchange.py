@@ -25,7 +25,8 @@ ROUNDING = 2.0**-8
 """Half the distance of 1 to the next larger number of bf16."""
 BETA1 = 0.9
 FACTORS = "factors=1000"
-FUSED = "extra-after-lowering=exec-fuse-updates{always=true}"
+SPLIT = "extra-after-lowering=exec-split-updates"
+FUSED = f"{SPLIT},exec-fuse-updates{{always=true}}"
 SIZES = {
     "small": reference.Config(64, 16, 32, 2, 2, 64, batch_size=BATCH),
     # The rows of a rank are multiples of 64, as the kernel that computes a gradient and updates by it requires.
@@ -44,7 +45,7 @@ def program(size: str, ranks: int) -> cs336.Module:
 
 
 def compile_ranks(size: str, ranks: int, mode: Any) -> cs336.Executable:
-    options = FACTORS if DEVICE == "cpu" else f"{FACTORS} {FUSED}"
+    options = f"{FACTORS} {SPLIT if DEVICE == 'cpu' else FUSED}"
     return cs336.compile(
         program(size, ranks), device=DEVICE, dtype="bf16", ranks=ranks, distribute=mode, pipeline=options
     )
@@ -84,7 +85,7 @@ def run_alone(folder: Path, size: str) -> Tensors:
 
 
 @pytest.mark.parametrize(("size", "ranks", "exchange"), CASES)
-@pytest.mark.parametrize("mode", ["zero1", "fsdp"])
+@pytest.mark.parametrize("mode", ["bucket", "zero1", "fsdp"])
 def test_gradients_are_those_of_the_whole_batch(
     tmp_path: Path, mode: str, size: str, ranks: int, exchange: str | None
 ) -> None:

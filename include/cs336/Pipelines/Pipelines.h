@@ -127,8 +127,8 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
       llvm::cl::init(4)};
   Option<double> factors{
       *this, "factors",
-      llvm::cl::desc("Compute bf16 gradients of zero1 and fsdp from the factors of all ranks if a rank then sends at "
-                     "most so many times the bytes; 0: never. Default: 2.5 for zero1 and 2 for fsdp if fuse-updates "
+      llvm::cl::desc("Compute bf16 gradients of zero1, fsdp and bucket from the factors of all ranks if a rank then "
+                     "sends at most so many times the bytes; 0: never. Default: 2.5, or 2 for fsdp, if fuse-updates "
                      "has an effect, otherwise 0")};
   Option<Mode> mode{*this, "mode", llvm::cl::desc("Mode of functions that have none (see --cs336-name-ports)"),
                     llvm::cl::init(Mode::Forward),

@@ -11,6 +11,7 @@
 #include "ShardParameters.h"
 #include "WidenedGradient.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Collectives.h"
 #include "cs336/Dialect/CS336/IR/Phase.h"
 #include "cs336/Dialect/CS336/IR/Ports.h"
 #include "cs336/Dialect/CS336/IR/TensorBytes.h"
@@ -58,6 +59,7 @@ struct Member {
   SmallVector<unsigned, 1> results;
   /// True if each rank gets its part of the mean, for its part of a parameter. Otherwise all ranks get the whole.
   bool isScattered = false;
+  bool isGradient = false;
 };
 
 /// The values that one collective exchanges.
@@ -84,10 +86,10 @@ public:
 
   void run();
 
-  int64_t numCollectives = 0, numScatters = 0, numFactored = 0;
+  int64_t numCollectives = 0, numScatters = 0, numFactored = 0, numAdded = 0;
   /// Bytes of all scattered gradients, of which each rank gets its part.
   int64_t scatteredBytes = 0;
-  int64_t numExchanged() const { return members.size() + numFactored; }
+  int64_t numExchanged() const { return members.size() + numFactored + numAdded; }
 
 private:
   void collectMembers();
@@ -102,6 +104,7 @@ private:
     return distribution.mode == DistributeMode::Bucket || distribution.mode == DistributeMode::Zero1 ||
            distribution.mode == DistributeMode::FSDP;
   }
+  double getBucketBytes(int64_t bytes) const;
   double getBucketBytes();
   double predictBucketBytes(int64_t gradientBytes);
   SmallVector<Bucket> chooseBuckets(bool scattered, double bucketBytes);
@@ -111,8 +114,12 @@ private:
   std::string nameBucket(const Bucket &bucket) const;
   void exchange(const Bucket &bucket);
   void describe(const Bucket &bucket, StringRef name, Location loc);
-  void exchangePartsOf(const Bucket &bucket);
+  void exchangePartsOf(const Bucket &bucket, PartsOf partsOf);
+  bool canUseFactors() const;
+  bool hasFactorsToExchange(const Member &member) const;
   void exchangeFactors();
+  void gatherMatrices();
+  SmallVector<Member> takeMembers(llvm::function_ref<bool(const Member &)> predicate);
   void replaceResults(const Member &member, Value value, OpBuilder &builder, double factor = 1);
   void setResultTypes();
 
@@ -120,7 +127,7 @@ private:
   const Distribution &distribution;
   Operation *terminator;
   SmallVector<Member> members;
-  /// The last exchange of parts, or null. Reductions follow it, because they wait for multiprocessors.
+  /// The last exchange of parts or sums, or null. Reductions follow it, because they wait for multiprocessors.
   Operation *lastParts = nullptr;
 };
 } // namespace
@@ -178,7 +185,7 @@ void Distributor::collectMembers() {
       continue;
     Member &member = byValue[value];
     if (member.results.empty())
-      member = {value, getPortName(port).str(), {}, isScattered(port)};
+      member = {value, getPortName(port).str(), {}, isScattered(port), getPortKind(port) == port::kGradient};
     member.results.push_back(index);
   }
   for (auto &[value, member] : byValue)
@@ -224,17 +231,20 @@ double Distributor::predictBucketBytes(int64_t gradientBytes) {
 
 /// Returns the size in bytes at which a bucket is complete. By default, a bucket is a small part of all gradients,
 /// because no computation overlaps the exchange of the last bucket. Smaller buckets do not use the links' bandwidth.
-double Distributor::getBucketBytes() {
+double Distributor::getBucketBytes(int64_t bytes) const {
   constexpr double kBuckets = 20;
   BucketSize size = distribution.bucketSize;
   if (size.isGiven())
     return size.mib * kMiB;
+  return std::max(kLeastBucketMiB * kMiB, static_cast<double>(bytes) / kBuckets);
+}
+
+/// Returns the same for the exchange of all members.
+double Distributor::getBucketBytes() {
   int64_t bytes = 0;
   for (const Member &member : members)
     bytes += getTensorBytes(member.value);
-  if (size.isAutomatic && hasBuckets())
-    return predictBucketBytes(bytes);
-  return std::max(kLeastBucketMiB * kMiB, static_cast<double>(bytes) / kBuckets);
+  return distribution.bucketSize.isAutomatic && hasBuckets() ? predictBucketBytes(bytes) : getBucketBytes(bytes);
 }
 
 SmallVector<Bucket> Distributor::chooseBuckets(bool scattered, double bucketBytes) {
@@ -331,19 +341,21 @@ void Distributor::describe(const Bucket &bucket, StringRef name, Location loc) {
                      formatMiB(getBytes(bucket)), llvm::join(names, ", "));
 }
 
-/// Exchanges the parts of scattered gradients, and leaves their sums to the updates.
-void Distributor::exchangePartsOf(const Bucket &bucket) {
+/// Exchanges gradients, and leaves the sums to the updates.
+void Distributor::exchangePartsOf(const Bucket &bucket, PartsOf partsOf) {
   auto values = llvm::map_to_vector(bucket, [](const Member *member) { return member->value; });
   OpBuilder builder(function.getContext());
   builder.setInsertionPointAfterValue(values.back());
   std::string name = nameBucket(bucket);
-  auto [sums, collective] = exchangeParts(builder, name, values, distribution.worldSize);
+  auto [sums, collective] = exchangeParts(builder, name, values, distribution.worldSize, partsOf);
   describe(bucket, name, collective.getLoc());
   for (auto [member, sum] : llvm::zip_equal(bucket, sums))
     replaceResults(*member, sum, builder, 1.0 / static_cast<double>(distribution.worldSize));
   if (!lastParts || lastParts->isBeforeInBlock(collective))
     lastParts = collective;
   ++numCollectives;
+  if (partsOf == PartsOf::AllRows)
+    return;
   ++numScatters;
   scatteredBytes += getBytes(bucket);
 }
@@ -368,20 +380,34 @@ void Distributor::replaceResults(const Member &member, Value value, OpBuilder &b
   }
 }
 
-/// Exchanges factors in place of the gradients of sharded parameters, where ranks send few enough bytes. Updates that
-/// clip gradients wait for the norm of all of them, so that no kernel can compute a gradient and apply it.
-void Distributor::exchangeFactors() {
-  if (auto optimizer = function->getAttrOfType<OptimizerAttr>(CS336Dialect::kOptimizerAttr);
-      optimizer && optimizer.getMaxNorm() > 0)
-    return;
-  auto isFactored = [&](const Member &member) {
-    return member.isScattered && hasFactors(member.value) &&
-           getFactorRatio(member.value.getDefiningOp<MatmulOp>(), distribution.worldSize) <= distribution.factors;
-  };
+/// Removes the members for which the predicate holds, and returns them.
+SmallVector<Member> Distributor::takeMembers(llvm::function_ref<bool(const Member &)> predicate) {
   auto begin =
-      std::stable_partition(members.begin(), members.end(), [&](const Member &member) { return !isFactored(member); });
-  SmallVector<Member> factored(std::make_move_iterator(begin), std::make_move_iterator(members.end()));
+      std::stable_partition(members.begin(), members.end(), [&](const Member &member) { return !predicate(member); });
+  SmallVector<Member> taken(std::make_move_iterator(begin), std::make_move_iterator(members.end()));
   members.erase(begin, members.end());
+  return taken;
+}
+
+/// Returns whether updates can follow the gradients one by one, so that one kernel can compute a gradient and apply it.
+/// Updates that clip gradients wait for the norm of all of them.
+bool Distributor::canUseFactors() const {
+  auto optimizer = function->getAttrOfType<OptimizerAttr>(CS336Dialect::kOptimizerAttr);
+  return distribution.factors > 0 && getMode(function) == Mode::Train && !(optimizer && optimizer.getMaxNorm() > 0);
+}
+
+bool Distributor::hasFactorsToExchange(const Member &member) const {
+  bool isGathered = distribution.mode == DistributeMode::Bucket && member.isGradient &&
+                    tensorType(member.value).getDimSize(0) % distribution.worldSize == 0;
+  return hasFactors(member.value) && (member.isScattered || isGathered) &&
+         getFactorRatio(member.value.getDefiningOp<MatmulOp>(), distribution.worldSize) <= distribution.factors;
+}
+
+/// Exchanges factors in place of gradients where ranks send few enough bytes.
+void Distributor::exchangeFactors() {
+  if (!canUseFactors())
+    return;
+  SmallVector<Member> factored = takeMembers([&](const Member &member) { return hasFactorsToExchange(member); });
   if (factored.empty())
     return;
   llvm::stable_sort(factored, [](const Member &a, const Member &b) { return isReadyBefore(&a, &b); });
@@ -391,10 +417,21 @@ void Distributor::exchangeFactors() {
   BucketSize size = distribution.bucketSize;
   FactorExchange exchange(distribution.worldSize, kMiB * (size.isGiven() ? size.mib : kLeastBucketMiB),
                           distribution.mode == DistributeMode::FSDP ? kLeadOfFSDP : kLead);
-  int64_t gradientBytes = 0;
+  SmallVector<Value> sums = exchange.build(gradients);
+  bool gathers = distribution.mode == DistributeMode::Bucket;
+  CollectiveKind replaced = gathers ? CollectiveKind::AllReduce : CollectiveKind::ReduceScatter;
+  int64_t replacedBytes = 0, gradientBytes = 0;
+  for (MatmulOp gradient : gradients) {
+    gradientBytes += getTensorBytes(gradient.getResult());
+    replacedBytes += getRingBytes(replaced, distribution.worldSize, getTensorBytes(gradient.getResult()));
+  }
+  if (gathers) {
+    gatherMatrices();
+    sums = exchange.gather(sums, getBucketBytes(gradientBytes), lastParts);
+    lastParts = sums.back().getDefiningOp();
+  }
   OpBuilder builder(terminator);
-  for (auto [member, sum] : llvm::zip_equal(factored, exchange.build(gradients))) {
-    gradientBytes += getTensorBytes(sum);
+  for (auto [member, sum] : llvm::zip_equal(factored, sums)) {
     builder.setInsertionPointAfterValue(sum);
     replaceResults(member, sum, builder, 1.0 / static_cast<double>(distribution.worldSize));
   }
@@ -406,8 +443,25 @@ void Distributor::exchangeFactors() {
   remark::passed(function.getLoc(), distributeRemarks("Factored")) << remark::add(
       "@{0}: {1} gradients are computed from the factors of all ranks: each rank sends {2}, and {3} of gradients "
       "otherwise",
-      function.getName(), numFactored, formatMiB(exchange.sentBytes),
-      formatMiB(gradientBytes * (distribution.worldSize - 1)));
+      function.getName(), numFactored, formatMiB(exchange.sentBytes), formatMiB(replacedBytes));
+}
+
+/// Gathers the gradients of matrices that have no factors to exchange, if they are small. The updates add those of all
+/// ranks. A reduction would wait for multiprocessors, which the kernels of updates occupy.
+void Distributor::gatherMatrices() {
+  auto isMatrix = [](const Member &member) {
+    return member.isGradient && !member.isScattered && tensorType(member.value).getRank() >= 2;
+  };
+  int64_t bytes = 0;
+  for (const Member &member : members)
+    bytes += isMatrix(member) ? getTensorBytes(member.value) : 0;
+  if (bytes * distribution.worldSize > kMostBucketBytes)
+    return;
+  SmallVector<Member> matrices = takeMembers(isMatrix);
+  llvm::stable_sort(matrices, [](const Member &a, const Member &b) { return isReadyBefore(&a, &b); });
+  for (Member &matrix : matrices)
+    exchangePartsOf({&matrix}, PartsOf::AllRows);
+  numAdded = matrices.size();
 }
 
 /// Sets the function's result types, which change for scattered gradients.
@@ -427,7 +481,7 @@ void Distributor::run() {
   // With factors, few gradients are left, and the kernels of updates occupy all multiprocessors.
   bool exchangesParts = numFactored > 0 && llvm::sum_of(llvm::map_range(scattered, getBytes)) <= kMostBucketBytes;
   if (exchangesParts)
-    llvm::for_each(scattered, [&](const Bucket &bucket) { exchangePartsOf(bucket); });
+    llvm::for_each(scattered, [&](const Bucket &bucket) { exchangePartsOf(bucket, PartsOf::OwnRows); });
   for (const Bucket &bucket : chooseBuckets(/*scattered=*/false, bucketBytes))
     exchange(bucket);
   if (!exchangesParts)

@@ -101,6 +101,7 @@ SmallVector<Value> FactorExchange::build(ArrayRef<MatmulOp> gradients) {
   }
   SmallVector<Operation *> ends =
       llvm::map_to_vector(buckets, [&](ArrayRef<MatmulOp> bucket) { return exchange(bucket); });
+  lastExchange = ends.back();
   SmallVector<Value> sums;
   for (auto [number, bucket] : llvm::enumerate(buckets)) {
     OpBuilder builder(ends[number]->getBlock()->getTerminator());
@@ -112,4 +113,37 @@ SmallVector<Value> FactorExchange::build(ArrayRef<MatmulOp> gradients) {
                                       gradient.getPrecision()));
   }
   return sums;
+}
+
+SmallVector<Value> FactorExchange::gatherBucket(OpBuilder &builder, StringRef name, ArrayRef<Value> sums) {
+  Location loc = inPhase(Phase::Communication, NameLoc::get(builder.getStringAttr(name)));
+  auto types = llvm::map_to_vector(sums, [&](Value part) -> Type {
+    RankedTensorType type = tensorType(part);
+    sentBytes += getSentGathered(part, ranks);
+    return type.clone({ranks * type.getDimSize(0), type.getDimSize(1)});
+  });
+  ++numCollectives;
+  return llvm::to_vector_of<Value>(CollectiveOp::create(builder, loc, types, CollectiveKind::AllGather,
+                                                        CollectiveReductionAttr(), sums, ranks, IntegerAttr())
+                                       .getResults());
+}
+
+SmallVector<Value> FactorExchange::gather(ArrayRef<Value> sums, double gatherBytes, Operation *after) {
+  if (!after || after->isBeforeInBlock(lastExchange))
+    after = lastExchange;
+  SmallVector<Value> gathered;
+  for (size_t number = 0; !sums.empty(); ++number) {
+    double bytes = 0;
+    size_t count = 0;
+    while (count < sums.size() && (count == 0 || bytes < gatherBytes))
+      bytes += static_cast<double>(ranks * getTensorBytes(sums[count++]));
+    if (Operation *last = sums[count - 1].getDefiningOp(); after->isBeforeInBlock(last))
+      after = last;
+    OpBuilder builder(after->getContext());
+    builder.setInsertionPointAfter(after);
+    llvm::append_range(gathered, gatherBucket(builder, "sums" + std::to_string(number), sums.take_front(count)));
+    after = gathered.back().getDefiningOp();
+    sums = sums.drop_front(count);
+  }
+  return gathered;
 }

@@ -34,6 +34,13 @@ public:
   /// that the exchange overlaps with computation.
   llvm::SmallVector<mlir::Value> build(llvm::ArrayRef<MatmulOp> gradients);
 
+  /// Gathers the rows of all ranks, in buckets of `gatherBytes`. Returns the sums.
+  ///
+  /// A gather follows its last sum, all exchanges of factors and the operation `after`, which may be null. Before, it
+  /// would delay factors, for which updates wait. The updates of the rows of other ranks follow when all own rows are
+  /// updated, and take longer than the gathers.
+  llvm::SmallVector<mlir::Value> gather(llvm::ArrayRef<mlir::Value> sums, double gatherBytes, mlir::Operation *after);
+
   int64_t numCollectives = 0;
   /// Bytes that a rank sends.
   int64_t sentBytes = 0;
@@ -41,7 +48,10 @@ public:
 private:
   /// Exchanges the factors of a bucket after its last gradient. Returns the last operation of the exchange.
   mlir::Operation *exchange(llvm::ArrayRef<MatmulOp> bucket);
+  llvm::SmallVector<mlir::Value> gatherBucket(mlir::OpBuilder &builder, llvm::StringRef name,
+                                              llvm::ArrayRef<mlir::Value> sums);
 
+  mlir::Operation *lastExchange = nullptr;
   int64_t ranks, numBuckets = 0;
   double bucketBytes;
   size_t lead;

@@ -30,24 +30,41 @@ static Value addParts(OpBuilder &builder, Location loc, Value parts, int64_t ran
   return sum;
 }
 
-std::pair<SmallVector<Value>, CollectiveOp> cs336::exchangeParts(OpBuilder &builder, StringRef name,
-                                                                 ArrayRef<Value> gradients, int64_t ranks) {
+/// Returns a gradient as [ranks, rows/ranks, …].
+static Value splitRows(OpBuilder &builder, Location loc, Value gradient, int64_t ranks) {
+  RankedTensorType type = tensorType(gradient);
+  SmallVector<int64_t> shape(type.getShape());
+  shape.front() /= ranks;
+  shape.insert(shape.begin(), ranks);
+  return ReshapeOp::create(builder, loc, type.clone(shape), gradient);
+}
+
+static RankedTensorType getGatheredType(Value gradient, int64_t ranks) {
+  SmallVector<int64_t> shape(tensorType(gradient).getShape());
+  shape.front() *= ranks;
+  return tensorType(gradient).clone(shape);
+}
+
+PartSums cs336::exchangeParts(OpBuilder &builder, StringRef name, ArrayRef<Value> gradients, int64_t ranks,
+                              PartsOf partsOf) {
   Location loc = inPhase(Phase::Communication, NameLoc::get(builder.getStringAttr(name)));
-  auto split = llvm::map_to_vector(gradients, [&](Value gradient) -> Value {
-    RankedTensorType type = tensorType(gradient);
-    SmallVector<int64_t> shape(type.getShape());
-    shape.front() /= ranks;
-    shape.insert(shape.begin(), ranks);
-    return ReshapeOp::create(builder, loc, type.clone(shape), gradient);
-  });
-  auto collective = CollectiveOp::create(builder, loc, llvm::to_vector(ValueRange(split).getTypes()),
-                                         CollectiveKind::AllToAll, CollectiveReductionAttr(), split, ranks,
-                                         /*root=*/IntegerAttr());
+  bool gathers = partsOf == PartsOf::AllRows;
+  SmallVector<Value> sources;
+  SmallVector<Type> targets;
+  for (Value gradient : gradients) {
+    sources.push_back(gathers ? gradient : splitRows(builder, loc, gradient, ranks));
+    targets.push_back(gathers ? getGatheredType(gradient, ranks) : sources.back().getType());
+  }
+  auto collective =
+      CollectiveOp::create(builder, loc, targets, gathers ? CollectiveKind::AllGather : CollectiveKind::AllToAll,
+                           CollectiveReductionAttr(), sources, ranks, /*root=*/IntegerAttr());
   SmallVector<Value> sums;
   for (auto [gradient, parts] : llvm::zip_equal(gradients, collective.getResults())) {
     // The sum is a part of the update.
     Location itsLoc = inPhase(Phase::Optimizer, gradient.getLoc());
-    Value all = ReshapeOp::create(builder, itsLoc, tensorType(gradient), parts);
+    Value all = parts;
+    if (!gathers)
+      all = ReshapeOp::create(builder, itsLoc, tensorType(gradient), parts);
     sums.push_back(addParts(builder, itsLoc, all, ranks));
   }
   return {std::move(sums), collective};

@@ -12,14 +12,24 @@
 
 namespace cs336 {
 
-/// Sends each rank its rows of all gradients in one collective, at the builder's insertion point, and adds the parts of
-/// all ranks in float32. Returns the sums [rows/ranks, …] and the collective. `ranks` must divide the rows.
+/// The rows of gradients that each rank needs.
+enum class PartsOf { OwnRows, AllRows };
+
+/// The sums, and the collective whose results they add.
+struct PartSums {
+  llvm::SmallVector<mlir::Value> sums;
+  CollectiveOp collective;
+};
+
+/// Exchanges gradients in one collective, at the builder's insertion point, and adds those of all ranks in float32, in
+/// the order of ranks. With OwnRows, each rank gets its rows of all gradients, and the sums are [rows/ranks, …];
+/// `ranks` must divide the rows. With AllRows, each rank gets all gradients, and the sums are [rows, …].
 ///
-/// A reduce-scatter computes the same by a kernel. The sums can be fused with what reads them, and copy engines
-/// exchange the parts while the kernels of updates occupy all multiprocessors. Until it is read, a sum takes the memory
-/// of a whole gradient.
-std::pair<llvm::SmallVector<mlir::Value>, CollectiveOp>
-exchangeParts(mlir::OpBuilder &builder, llvm::StringRef name, llvm::ArrayRef<mlir::Value> gradients, int64_t ranks);
+/// A reduction computes the same by a kernel. The sums can be fused with what reads them, and copy engines exchange the
+/// gradients while the kernels of updates occupy all multiprocessors. Until it is read, a sum takes the memory of a
+/// whole gradient, or of `ranks` gradients.
+PartSums exchangeParts(mlir::OpBuilder &builder, llvm::StringRef name, llvm::ArrayRef<mlir::Value> gradients,
+                       int64_t ranks, PartsOf partsOf);
 
 } // namespace cs336
 

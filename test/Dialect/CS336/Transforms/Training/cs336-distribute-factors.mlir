@@ -9,10 +9,10 @@
 // Each bucket has one gradient here. The second one does not gather x again.
 // RUN: cs336-opt %s --cs336-distribute='world-size=2 mode=zero1 factors=1.5 bucket-mib=0.001' --mlir-print-local-scope | FileCheck %s --check-prefix=BUCKETS
 
-// No gradient has so few bytes of factors, other modes do not shard parameters, and clipped updates wait for the norm.
+// No gradient has so few bytes of factors, other modes keep their reductions, and clipped updates wait for the norm.
 // RUN: cs336-opt %s --cs336-distribute='world-size=2 mode=zero1 factors=0.01' | FileCheck %s --check-prefix=GRADIENTS
 // RUN: cs336-opt %s --cs336-distribute='world-size=2 mode=zero1' | FileCheck %s --check-prefix=GRADIENTS
-// RUN: cs336-opt %s --cs336-distribute='world-size=2 mode=bucket factors=9' | FileCheck %s --check-prefix=REPLICATED
+// RUN: cs336-opt %s --cs336-distribute='world-size=2 mode=flat factors=9' | FileCheck %s --check-prefix=REPLICATED
 // RUN: sed 's/max_norm = 0.0/max_norm = 1.0/' %s | cs336-opt --cs336-distribute='world-size=2 mode=zero1 factors=9' | FileCheck %s --check-prefix=GRADIENTS
 // GRADIENTS-LABEL: func.func @train
 // GRADIENTS-NOT: all_to_all

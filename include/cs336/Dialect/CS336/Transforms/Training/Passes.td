@@ -129,11 +129,15 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     factors, the other gradients of sharded parameters are not reduced, if they have at most 256 MiB together: each rank
     gets its rows from all ranks (`all_to_all`), and adds them in float32. Values that are reduced follow these exchanges.
 
+    In mode `bucket`, ranks do the same for gradients of parameters that they store whole, and then gather the rows of the
+    sums in buckets (`all_gather`). These follow all exchanges of factors, which they would delay. The gradients of other
+    matrices are gathered whole and added in float32, if those of all ranks have at most 256 MiB together.
+
     Run it after `cs336-differentiate` and `cs336-checkpoint`, and before `cs336-optimizer`. The optimizer then reads
     averaged gradients: clipping uses the norm of the averaged gradient. With a loss scale, an infinity or a NaN of any
     rank remains in the mean, so all ranks skip the same steps. New operations have the location
     `loc("communication"(loc("<parameter>")))`; collectives of several gradients have "gradients" or "bucket<n>" in
-    place of the parameter, and exchanges of factors "factors<n>".
+    place of the parameter, exchanges of factors "factors<n>", and gathers of sums "sums<n>".
 
     With `world-size` 1, and on functions that contain collectives, the pass changes nothing. Errors: a `world-size`
     below 1, a negative `bucket-mib`, an unknown `predict-on`, a `prefetch` below -1, `gather-layers` below 1, negative
