@@ -117,6 +117,7 @@ private:
   void exchangePartsOf(const Bucket &bucket, PartsOf partsOf);
   bool canUseFactors() const;
   bool hasFactorsToExchange(const Member &member) const;
+  bool replacesReductions() const;
   void exchangeFactors();
   void gatherMatrices();
   SmallVector<Member> takeMembers(llvm::function_ref<bool(const Member &)> predicate);
@@ -403,9 +404,24 @@ bool Distributor::hasFactorsToExchange(const Member &member) const {
          getFactorRatio(member.value.getDefiningOp<MatmulOp>(), distribution.worldSize) <= distribution.factors;
 }
 
+/// Returns whether the sums of factors take the place of most reductions in mode bucket. Otherwise the kernels of
+/// updates and of reductions would wait for each other.
+bool Distributor::replacesReductions() const {
+  constexpr double kLeastShare = 0.9;
+  int64_t exchanged = 0, all = 0;
+  for (const Member &member : members) {
+    if (!member.isGradient || !hasFactors(member.value))
+      continue;
+    all += getTensorBytes(member.value);
+    exchanged += hasFactorsToExchange(member) ? getTensorBytes(member.value) : 0;
+  }
+  return static_cast<double>(exchanged) >= kLeastShare * static_cast<double>(all);
+}
+
 /// Exchanges factors in place of gradients where ranks send few enough bytes.
 void Distributor::exchangeFactors() {
-  if (!canUseFactors())
+  bool gathers = distribution.mode == DistributeMode::Bucket;
+  if (!canUseFactors() || (gathers && !replacesReductions()))
     return;
   SmallVector<Member> factored = takeMembers([&](const Member &member) { return hasFactorsToExchange(member); });
   if (factored.empty())
@@ -418,7 +434,6 @@ void Distributor::exchangeFactors() {
   FactorExchange exchange(distribution.worldSize, kMiB * (size.isGiven() ? size.mib : kLeastBucketMiB),
                           distribution.mode == DistributeMode::FSDP ? kLeadOfFSDP : kLead);
   SmallVector<Value> sums = exchange.build(gradients);
-  bool gathers = distribution.mode == DistributeMode::Bucket;
   CollectiveKind replaced = gathers ? CollectiveKind::AllReduce : CollectiveKind::ReduceScatter;
   int64_t replacedBytes = 0, gradientBytes = 0;
   for (MatmulOp gradient : gradients) {

@@ -130,8 +130,9 @@ def DistributePass : Pass<"cs336-distribute", "::mlir::func::FuncOp"> {
     gets its rows from all ranks (`all_to_all`), and adds them in float32. Values that are reduced follow these exchanges.
 
     In mode `bucket`, ranks do the same for gradients of parameters that they store whole, and then gather the rows of the
-    sums in buckets (`all_gather`). These follow all exchanges of factors, which they would delay. The gradients of other
-    matrices are gathered whole and added in float32, if those of all ranks have at most 256 MiB together.
+    sums in buckets (`all_gather`), if at least nine tenths of the gradients that have factors satisfy the condition. The
+    gathers follow all exchanges of factors, which they would delay. The gradients of other matrices are gathered whole
+    and added in float32, if those of all ranks have at most 256 MiB together.
 
     Run it after `cs336-differentiate` and `cs336-checkpoint`, and before `cs336-optimizer`. The optimizer then reads
     averaged gradients: clipping uses the norm of the averaged gradient. With a loss scale, an infinity or a NaN of any
