@@ -65,6 +65,8 @@ def FuseUpdatesPass : Pass<"exec-fuse-updates", "::mlir::ModuleOp"> {
     - only this GEMM writes the gradient, and only this launch reads it. Programs that clip gradients by their norm, scale
       the loss in f16 or exchange gradients between ranks read gradients elsewhere, so nothing is fused in them.
       Gradients from the factors of all ranks (`factors` of `--cs336-distribute`) are fused;
+    - besides, one `all_gather` may read the gradient, if no other command writes its targets. The kernel then stores the
+      gradient too, at its place among the rows of all ranks if it has a multiple of 256 bytes, and the gather follows;
     - the kernel of the launch is element-wise and reads its operands in memory order, or single elements.
 
     The new launch follows the last command that reads or writes what the update writes. Such a command is the GEMM that
