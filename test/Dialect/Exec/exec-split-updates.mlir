@@ -6,11 +6,13 @@
 // RUN: cs336-opt %s --exec-split-updates --remarks-filter=exec-split-updates --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK --implicit-check-not=remark:
 // RUN: cs336-opt %s --exec-split-updates --exec-assign-streams --exec-plan-memory -o /dev/null
 
-// COUNTS: exec-split-updates num-updates {{ *}}3  Number of updates that became one launch per rank
+// COUNTS: exec-split-updates num-updates {{ *}}5  Number of updates that became one launch per rank
 
 // REMARK: remark: [Passed] Split | Category:exec-split-updates | Remark="step became 2 launches, for the rows of each rank: the own rows are updated without waiting for the others"
 // REMARK: remark: [Passed] Split {{.*}} Remark="step became 2 launches
 // REMARK: remark: [Passed] Split {{.*}} Remark="step_v became 4 launches
+// REMARK: remark: [Passed] Split {{.*}} Remark="step_twice became 2 launches
+// REMARK: remark: [Passed] Split {{.*}} Remark="step_other became 2 launches
 
 exec.variable @w parameter : memref<128x64xf32>
 exec.variable @w.rounded derived : memref<128x64xbf16>
@@ -266,4 +268,34 @@ exec.entry @masked mode<train> {
   %g = exec.alloc : memref<128x64xf32>
   exec.collective all_gather ins(%own : memref<64x64xf32>) outs(%g : memref<128x64xf32>) group = 2
   exec.launch @step_masked ins(%v, %g, %m : memref<128x64xf32>, memref<128x64xf32>, memref<128x64xi1>) outs(%v : memref<128x64xf32>)
+}
+
+// The own rows of the second update are a result of the first one.
+// CHECK-LABEL: exec.entry @chained
+// CHECK-COUNT-2: exec.launch @{{.*}} outs(%{{.*}}, %{{.*}} : memref<32x64xf32>, memref<32x64xf32>)
+// CHECK: exec.collective all_gather ins(%[[OWN:.*]] : memref<64x64xf32>) outs(
+// CHECK: exec.launch @{{.*}} ins(%{{.*}}, %[[OWN]] : memref<64x64xf32>, memref<64x64xf32>)
+// CHECK: exec.launch @{{.*}} outs(%{{.*}} : memref<64x64xf32>)
+// CHECK-NOT: exec.launch
+exec.variable @small parameter : memref<64x64xf32>
+exec.kernel @step_twice(%p: tensor<64x64xf32>, %g: tensor<64x64xf32>) : (memref<64x64xf32>, memref<64x64xf32>) -> (memref<64x64xf32>, memref<64x64xf32>) {
+  %0 = cs336.sub %p, %g : tensor<64x64xf32>
+  %1 = cs336.neg %0 : tensor<64x64xf32>
+  exec.yield %0, %1 : tensor<64x64xf32>, tensor<64x64xf32>
+}
+exec.kernel @step_other(%p: tensor<128x64xf32>, %g: tensor<128x64xf32>) : (memref<128x64xf32>, memref<128x64xf32>) -> memref<128x64xf32> {
+  %0 = cs336.mul %p, %g : tensor<128x64xf32>
+  exec.yield %0 : tensor<128x64xf32>
+}
+exec.entry @chained mode<train> {
+  %x = exec.input "x" : memref<32x64xf32>
+  %small = exec.get @small : memref<64x64xf32>
+  %v = exec.get @v : memref<128x64xf32>
+  %g = exec.alloc : memref<64x64xf32>
+  exec.collective all_gather ins(%x : memref<32x64xf32>) outs(%g : memref<64x64xf32>) group = 2
+  %own = exec.alloc : memref<64x64xf32>
+  exec.launch @step_twice ins(%small, %g : memref<64x64xf32>, memref<64x64xf32>) outs(%small, %own : memref<64x64xf32>, memref<64x64xf32>)
+  %h = exec.alloc : memref<128x64xf32>
+  exec.collective all_gather ins(%own : memref<64x64xf32>) outs(%h : memref<128x64xf32>) group = 2
+  exec.launch @step_other ins(%v, %h : memref<128x64xf32>, memref<128x64xf32>) outs(%v : memref<128x64xf32>)
 }

@@ -11,6 +11,7 @@
 #include "cs336/Statistics/PassCounter.h"
 #include "cs336/Statistics/RemarkOptions.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace cs336::exec {
 #define GEN_PASS_DEF_SPLITUPDATESPASS
@@ -32,6 +33,8 @@ struct Update {
   /// The operand of the all-gather: the own rows.
   Value own;
   int64_t ranks;
+  /// The kernel of a rank's rows.
+  KernelOp kernel;
 };
 
 /// Finds and splits the updates of a module.
@@ -54,8 +57,8 @@ private:
   /// By storage of the present entry: the number of commands that read it, and the commands that write it.
   llvm::DenseMap<const void *, unsigned> numReaders;
   llvm::DenseMap<const void *, SmallVector<Operation *, 2>> writers;
-  /// By kernel: that of a rank's rows, or null.
-  llvm::DenseMap<Operation *, KernelOp> kernels;
+  /// By kernel and its number of rows: the kernel of so many rows, or null.
+  llvm::DenseMap<std::pair<Operation *, int64_t>, KernelOp> kernels;
 };
 
 struct SplitUpdatesPass : exec::impl::SplitUpdatesPassBase<SplitUpdatesPass>, CountingPass {
@@ -91,7 +94,7 @@ bool UpdateSplitter::canSplit(Value buffer, int64_t ranks) const {
 }
 
 KernelOp UpdateSplitter::getRowsKernel(KernelOp kernel, int64_t rows) {
-  auto [found, isNew] = kernels.try_emplace(kernel, KernelOp());
+  auto [found, isNew] = kernels.try_emplace({kernel, rows}, KernelOp());
   if (!isNew)
     return found->second;
   KernelOp changed = createRowsKernel(kernel, rows);
@@ -124,14 +127,18 @@ std::optional<Update> UpdateSplitter::match(LaunchOp launch) {
     if (operand == targets.size())
       continue;
     Update update{launch, static_cast<unsigned>(number), gather.getSources()[operand],
-                  static_cast<int64_t>(gather.getGroup())};
+                  static_cast<int64_t>(gather.getGroup()), KernelOp()};
     // The own rows must still have the values that the gather has read.
     bool isChanged = llvm::any_of(writers[getStorageIdentity(update.own)], [&](Operation *writer) {
       return gather->isBeforeInBlock(writer) && writer->isBeforeInBlock(launch);
     });
     bool canSplitAll =
         llvm::all_of(launch->getOperands(), [&](Value buffer) { return canSplit(buffer, update.ranks); });
-    if (canSplitAll && !isChanged && dropOffset(bufferType(update.own)).getLayout().isIdentity())
+    if (!canSplitAll || isChanged || !dropOffset(bufferType(update.own)).getLayout().isIdentity())
+      continue;
+    update.kernel = getRowsKernel(symbols.lookup<KernelOp>(launch.getKernel()),
+                                  bufferType(launch.getOutputs().front()).getDimSize(0) / update.ranks);
+    if (update.kernel)
       return update;
   }
   return std::nullopt;
@@ -140,7 +147,7 @@ std::optional<Update> UpdateSplitter::match(LaunchOp launch) {
 void UpdateSplitter::split(const Update &update) {
   LaunchOp launch = update.launch;
   OpBuilder builder(launch);
-  KernelOp kernel = kernels.lookup(symbols.lookup<KernelOp>(launch.getKernel()));
+  KernelOp kernel = update.kernel;
   for (int64_t shift = 0; shift < update.ranks; ++shift) {
     // A launch that updates in place reads and writes one buffer.
     llvm::DenseMap<Value, Value> parts;
@@ -175,22 +182,22 @@ int64_t UpdateSplitter::split(EntryOp entry) {
     for (Value write : command.getWrites())
       writers[getStorageIdentity(write)].push_back(command);
   }
-  int64_t count = 0;
-  for (auto launch : llvm::make_early_inc_range(entry.getBody().getOps<LaunchOp>())) {
-    std::optional<Update> update = match(launch);
-    if (!update)
-      continue;
-    auto kernel = symbols.lookup<KernelOp>(launch.getKernel());
-    if (!getRowsKernel(kernel, bufferType(launch.getOutputs().front()).getDimSize(0) / update->ranks))
-      continue;
-    split(*update);
-    ++count;
-  }
-  return count;
+  // Launches are only erased when all have been matched, because `writers` has them.
+  SmallVector<Update> updates;
+  for (auto launch : entry.getBody().getOps<LaunchOp>())
+    if (std::optional<Update> update = match(launch))
+      updates.push_back(*update);
+  for (const Update &update : updates)
+    split(update);
+  return updates.size();
 }
 
 void UpdateSplitter::eraseUnlaunched() {
-  for (auto &[kernel, rows] : kernels)
-    if (rows && SymbolTable::symbolKnownUseEmpty(kernel, module))
+  llvm::SmallSetVector<Operation *, 4> replaced;
+  for (auto &[kernelAndRows, rowsKernel] : kernels)
+    if (rowsKernel)
+      replaced.insert(kernelAndRows.first);
+  for (Operation *kernel : replaced)
+    if (SymbolTable::symbolKnownUseEmpty(kernel, module))
       kernel->erase();
 }
