@@ -94,7 +94,7 @@ def numbers_before(record: str) -> list[str]:
     """List the numbers with a fraction in the item of README's list that names a record."""
     items = [item for item in re.split(r"\n- |\n\n", README) if f"(`{record}`)" in item and not item.startswith("|")]
     assert len(items) == 1
-    return re.findall(r"\d+\.\d+", items[0])
+    return re.findall(r"\d+\.\d+", items[0].replace(record, ""))
 
 
 def test_ladder_is_recorded() -> None:
@@ -106,6 +106,15 @@ def test_ladder_is_recorded() -> None:
     ]
     (ratio,) = numbers_before("h200-ladder-large")
     assert is_rounding(ratio, levels[0] / levels[-1])
+
+
+def test_two_gpus_are_recorded() -> None:
+    results = read_record("h200x2-ddp-factors-2.7b-graphs")["results"]
+    medians = {cell["distribute"]: cell["median_ms"] for cell in results}
+    _size, zero1, bucket, peer = numbers_before("h200x2-ddp-factors-2.7b-graphs")
+    assert is_rounding(zero1, medians["zero1"])
+    assert is_rounding(bucket, medians["bucket"])
+    assert is_rounding(peer, medians["torch graphs-flat-bf16"])
 
 
 def test_held_out_loss_is_recorded() -> None:
