@@ -25,6 +25,7 @@
 #include "attention.cuh"
 #include "pair_tile.cuh"
 #include "tile_mask.cuh"
+#include "visited_tiles.cuh"
 #include "barrier.cuh"
 #include "ring.cuh"
 #include "tensor_copy.cuh"

@@ -241,6 +241,7 @@ void WarpgroupAttentionKernel::collectDeviceSources(DeviceSources &sources) cons
                                          "attention.cuh",
                                          "pair_tile.cuh",
                                          "tile_mask.cuh",
+                                         "visited_tiles.cuh",
                                          "barrier.cuh",
                                          "ring.cuh",
                                          "tensor_copy.cuh",
