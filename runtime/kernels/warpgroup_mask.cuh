@@ -79,6 +79,28 @@ __device__ inline void applyScoreFunction(const ScoreOf<Problem> &function, floa
   }
 }
 
+/// True if data hides pairs and scores stay what they are, so that the pairs that data hides can be hidden first, and
+/// those that distances or the ends of the sequences hide by clipping the tile.
+template <class Problem>
+constexpr bool hidesBeforeClipping = hidesTiles<Problem> && ScoreOf<Problem>::onlyHides && clipsToInterior<Problem>();
+
+/// Hides the pairs of a tile that data hides. Arguments are those of applyScoreFunction.
+template <class Problem, bool rowsAreKeys, int size>
+__device__ inline void hidePairs(const ScoreOf<Problem> &function, float (&scores)[size], int firstRow, int firstColumn,
+                                 int batch, int head) {
+  // Functions are called for pairs that exist.
+  constexpr int rows = rowsAreKeys ? Problem::keys : Problem::queries;
+  constexpr int columns = rowsAreKeys ? Problem::queries : Problem::keys;
+  constexpr bool columnsExist = columns % (2 * size) == 0;
+#pragma unroll
+  for (int i = 0; i < size; ++i) {
+    int row = firstRow + i / 2 % 2 * 8, column = firstColumn + 8 * (i / 4) + i % 2;
+    row = row < rows ? row : rows - 1;
+    column = columnsExist || column < columns ? column : columns - 1;
+    scores[i] = function.compute(scores[i], batch, head, rowsAreKeys ? column : row, rowsAreKeys ? row : column);
+  }
+}
+
 /// Returns the number of the first tile of keys that some query of the warpgroup does not see as a whole. Requires a
 /// causal mask without a score function.
 template <class Tile>
@@ -213,7 +235,14 @@ template <class Problem, TileForm form, class Tile, int size>
 __device__ inline TileBias<Problem> computeScores(const ScoreOf<Problem> &function, float (&scores)[size],
                                                   const Tile &tile, int keyTile, const TileBias<Problem> &interior,
                                                   const WarpgroupLane &lane) {
-  if constexpr (form == TileForm::Mixed) {
+  if constexpr (form == TileForm::Mixed && hidesBeforeClipping<Problem>) {
+    int query = tile.first + lane.row, key = tile.getFirstKey(keyTile) + lane.column;
+    // Keeps the compiler from computing all indices before the loop over tiles, which takes registers.
+    asm volatile("" : "+r"(query), "+r"(key));
+    hidePairs<Problem, /*rowsAreKeys=*/false>(function, scores, query, key, tile.batch, tile.head);
+    clipTile<Problem>(scores, tile, keyTile, lane);
+    return {};
+  } else if constexpr (form == TileForm::Mixed) {
     applyToTile<Problem, false>(function, scores, tile, keyTile, lane);
     if constexpr (hasLinearBias<Problem>)
       removeScale<Problem>(scores);
@@ -312,6 +341,14 @@ computeScoresOfQueries(const ScoreOf<Problem> &function, float (&scores)[size], 
       clipQueries<Problem>(scores, firstQuery, firstKey, lane);
       return interior;
     }
+  if constexpr (hidesBeforeClipping<Problem>) {
+    int key = firstKey + lane.row, query = firstQuery + lane.column;
+    // Keeps the compiler from computing all indices before the function, which takes registers.
+    asm volatile("" : "+r"(key), "+r"(query), "+r"(batch), "+r"(head));
+    hidePairs<Problem, /*rowsAreKeys=*/true>(function, scores, key, query, batch, head);
+    clipQueries<Problem>(scores, firstQuery, firstKey, lane);
+    return {};
+  }
   if constexpr (!hasLinearBias<Problem>) {
     applyToQueries<Problem>(function, scores, firstQuery, firstKey, batch, head, isWhole, lane);
   } else {

@@ -56,6 +56,12 @@ bool ScoreText::hidesTiles(const DeviceKernel &kernel) const {
   return ScoreInspection(*scalars, *scalars, ScoreFunctionPrinter(kernel, tables, isRough)).hidesTiles();
 }
 
+/// Gives the conditions of `interior` the results that they have in tiles that are whole.
+static void assumeWhole(func::FuncOp interior, const ScoreInspection &inspection) {
+  [[maybe_unused]] LogicalResult folded = assumeConditions(interior, inspection.getConditionsOfWhole());
+  assert(succeeded(folded) && "folding scalar code does not fail");
+}
+
 bool ScoreText::isInteriorOrHidden(const DeviceKernel &kernel) const {
   if (distances.interior.first != distances.visible.first || distances.interior.last != distances.visible.last)
     return false;
@@ -64,10 +70,16 @@ bool ScoreText::isInteriorOrHidden(const DeviceKernel &kernel) const {
   FailureOr<func::FuncOp> interior =
       lowerScoreToScalars(*function, getNumResults(), builder, distances.interiorChoices);
   assert(succeeded(interior) && "the schedule rejects unknown functions");
+  ScoreFunctionPrinter printer(kernel, tables, isRough);
+  if (inspectsTiles) {
+    FailureOr<func::FuncOp> general = lowerScoreToScalars(*function, getNumResults(), builder);
+    assert(succeeded(general) && "the schedule rejects unknown functions");
+    assumeWhole(*interior, ScoreInspection(*general, *interior, printer));
+  }
   Block &inside = interior->getBody().front();
   if (distances.onlyHides)
     return inside.getTerminator()->getOperand(0) == inside.getArgument(score::kScore);
-  return getNumResults() == 1 && LinearBias::find(*interior, ScoreFunctionPrinter(kernel, tables, isRough));
+  return !inspectsTiles && getNumResults() == 1 && LinearBias::find(*interior, printer);
 }
 
 void ScoreText::emit(raw_ostream &os, const DeviceKernel &kernel) const {
@@ -85,8 +97,7 @@ void ScoreText::emit(raw_ostream &os, const DeviceKernel &kernel) const {
     ScoreInspection inspection(*general, *interior, printer);
     inspect = inspection.print();
     isGeneralInside &= inspection.getConditionsOfWhole().empty();
-    [[maybe_unused]] LogicalResult folded = assumeConditions(*interior, inspection.getConditionsOfWhole());
-    assert(succeeded(folded) && "folding scalar code does not fail");
+    assumeWhole(*interior, inspection);
   }
   Block &inside = interior->getBody().front();
   bool interiorIsScore =

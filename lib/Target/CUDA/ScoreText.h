@@ -26,15 +26,16 @@ struct ScoreText {
   bool inspectsTiles = false;
   /// True if the kernel adds linear biases in steps. The structure then has the members that describe such a bias.
   bool addsBiasInSteps = false;
-  /// True if such a kernel never computes the function for single pairs, which requires `isInteriorOrHidden`.
-  bool clipsTiles = false;
+  /// True if the forward kernel hides single pairs, but never computes scores for them, which requires
+  /// `isInteriorOrHidden`.
+  bool onlyHidesPairs = false;
 
   /// Returns the reason why the function has no text, which completes the sentence "it …", or an empty string.
   std::string whyUnknown(const DeviceKernel &kernel) const;
   /// Returns whether data can hide all pairs of a tile, in a way that kernels can find (ScoreInspection).
   bool hidesTiles(const DeviceKernel &kernel) const;
-  /// Returns whether all pairs at visible distances have interior scores, which are the scaled score plus a linear
-  /// bias.
+  /// Returns whether all visible pairs have interior scores: the scaled score, or, if the kernel skips no tiles that
+  /// data hides, the scaled score plus a linear bias.
   bool isInteriorOrHidden(const DeviceKernel &kernel) const;
   /// Writes the structure `Score`; runtime/kernels/attention.cuh describes its members.
   void emit(llvm::raw_ostream &os, const DeviceKernel &kernel) const;

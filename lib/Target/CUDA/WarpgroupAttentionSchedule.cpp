@@ -80,7 +80,7 @@ FailureOr<AttentionProblem> WarpgroupAttentionSchedule::read(const DeviceKernel 
     problem->score->inspectsTiles = isWorthInspecting(*problem) && problem->score->hidesTiles(kernel);
     // A gradient that also looks for hidden tiles has no registers for a bias.
     problem->score->addsBiasInSteps = problem->scale > 0 && !(problem->isBackward && problem->score->inspectsTiles);
-    problem->score->clipsTiles = problem->scale > 0 && problem->score->isInteriorOrHidden(kernel);
+    problem->score->onlyHidesPairs = problem->scale > 0 && problem->score->isInteriorOrHidden(kernel);
   }
   return problem;
 }

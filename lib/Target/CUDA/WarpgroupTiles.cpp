@@ -30,9 +30,8 @@ std::string WarpgroupTiles::whyNone(const AttentionSizes &sizes, Type element) {
 FailureOr<WarpgroupTiles> WarpgroupTiles::select(AttentionStage stage, const AttentionSizes &sizes, bool isCausal,
                                                  const std::optional<ScoreText> &score, const TargetDescription &target,
                                                  Attribute parameters, std::string &whyNot) {
-  bool computesPairs = score && (stage != AttentionStage::Forward || !score->clipsTiles);
   bool hasDerivatives = score && !score->distances.onlyShifts;
-  WarpgroupTiles tiles = chooseSizes(stage, sizes, computesPairs, hasDerivatives);
+  WarpgroupTiles tiles = chooseSizes(stage, sizes, score, hasDerivatives);
   tiles.skipsHiddenTiles = score && score->inspectsTiles;
   SelectedParameters selected(AttentionTiles::getStageName(stage), parameters);
   int64_t ownRows = tiles.getRowsPerBlock();
@@ -202,15 +201,16 @@ int64_t WarpgroupTiles::getMostSteps(int64_t headsOfGroup, bool isCausal, int64_
 
 // Measured on an H200 (docs/Rationale/AttentionByWarpgroups.md). The limits are registers: at most 240 per thread with
 // two computing warpgroups, and 160 with three.
-WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const AttentionSizes &sizes, bool computesPairs,
-                                           bool hasDerivatives) {
+WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const AttentionSizes &sizes,
+                                           const std::optional<ScoreText> &score, bool hasDerivatives) {
   bool isNarrow = sizes.headDim <= slabColumns;
   switch (stage) {
   case AttentionStage::Forward: {
     // A third warpgroup hides more exponentials, and takes rows from which short sequences cannot fill all blocks. If
-    // it computes a score function for single pairs, it has registers for 96 keys.
+    // it computes a score function for single pairs, it has registers for 96 keys, and not for skipping tiles.
     constexpr int64_t manyQueries = 4096;
-    if (isNarrow && sizes.queries >= manyQueries)
+    bool computesPairs = score && !score->onlyHidesPairs;
+    if (isNarrow && sizes.queries >= manyQueries && !(computesPairs && score->inspectsTiles))
       return {stage, sizes, 3, computesPairs ? 96 : 128, 2, 2};
     return {stage, sizes, 2, 128, 2, 2};
   }
@@ -221,7 +221,7 @@ WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const Attention
     bool isWide = sizes.headDim > maxMedium;
     if (hasDerivatives)
       return {stage, sizes, 2, isWide ? 48 : sizes.headDim > minHeadDim ? 64 : 80, 3, 2};
-    if (computesPairs)
+    if (score)
       return {stage, sizes, 2, isWide ? 64 : 96, 3, 2};
     return {stage, sizes, 2, isNarrow ? 128 : 96, 3, 2};
   }

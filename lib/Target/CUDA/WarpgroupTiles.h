@@ -100,10 +100,9 @@ private:
   int64_t countSums(bool hasDerivatives) const;
   /// Returns the pairs of rows of the block that computes the most.
   int64_t countPairs(int64_t blocks) const;
-  /// Returns the fastest known tile sizes. `computesPairs` is true if a score function is computed for single pairs,
-  /// and `hasDerivatives` if the gradient multiplies by derivatives.
-  static WarpgroupTiles chooseSizes(AttentionStage stage, const AttentionSizes &sizes, bool computesPairs,
-                                    bool hasDerivatives);
+  /// Returns the fastest known tile sizes. `hasDerivatives` is true if the gradient multiplies by derivatives.
+  static WarpgroupTiles chooseSizes(AttentionStage stage, const AttentionSizes &sizes,
+                                    const std::optional<ScoreText> &score, bool hasDerivatives);
   /// Returns the heads whose tiles the blocks compute at the same time.
   int64_t chooseHeadsPerGroup(bool isCausal, int64_t blocks) const;
   /// Returns the number of steps of the block that has the most, with groups of so many heads.
