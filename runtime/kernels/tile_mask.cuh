@@ -25,7 +25,7 @@ struct TileBits {
 /// tile is the one that a block computes: of keys if `ownsKeys`, else of queries. Warpgroups that compute rows of it of
 /// their own have a part each, with bits of its own. Streamed tiles go through the bits of words. After the words of
 /// own tile r there is room for two numbers: in `before` its work, and in `seen` the number of the own tile with the
-/// r-th most work.
+/// r-th most work. After those of the first one, `whole` counts the tiles that blocks took from a SharedTileQueue.
 template <class Problem, int rowsOfQueries, int rowsOfKeys, bool ownsKeys, int numParts = 1>
 struct TileMask {
   static constexpr int parts = numParts;
@@ -45,6 +45,12 @@ struct TileMask {
   template <class Bits>
   __device__ static auto &getRanked(Bits *bits, int batch, int rank) {
     return getRow(bits, batch, rank)[words * parts].seen;
+  }
+  /// Returns the counter of a SharedTileQueue, which `resetTaken` sets to 0.
+  __device__ static unsigned *getTaken(TileBits *bits) { return &getRow(bits, 0, 0)[words * parts].whole; }
+  __device__ static void resetTaken(TileBits *bits, int row) {
+    if (row == 0 && threadIdx.x == 0)
+      *getTaken(bits) = 0;
   }
   template <class Bits>
   __device__ static auto &getWork(Bits *bits, int batch, int ownTile) {
@@ -123,6 +129,7 @@ private:
   template <class Mask>
   __device__ static void markIfInside(const Score &score, TileBits *&bits, int &row) {
     if (row >= 0 && row < Mask::rows) {
+      Mask::resetTaken(bits, row);
       unsigned before = 0;
       for (int word = 0; word < Mask::words; ++word)
         before +=
@@ -143,6 +150,7 @@ public:
 
   __device__ static void run(const ScoreOf<Problem> &score, TileBits *bits) {
     const int row = blockIdx.x / Mask::words, word = blockIdx.x % Mask::words;
+    Mask::resetTaken(bits, blockIdx.x);
     WordInspector<Problem, Mask>::mark(score, bits, row / Mask::ownTiles, row % Mask::ownTiles, word, 0);
   }
 };

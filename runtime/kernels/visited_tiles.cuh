@@ -33,6 +33,23 @@ struct VisitedTile {
   }
 };
 
+/// A tile of queries that a block took from a SharedTileQueue, for the threads that did not take it.
+struct ChosenQueries {
+  static constexpr int bytes = 12;
+  /// The number of the tile for QueryTile, its place in its head, and how many tiles of keys are visited for it.
+  int number, place, keyTiles;
+
+  __device__ static ChosenQueries load(unsigned address) {
+    return {static_cast<int>(loadSharedWord(address)), static_cast<int>(loadSharedWord(address + 4)),
+            static_cast<int>(loadSharedWord(address + 8))};
+  }
+  __device__ void store(unsigned address) const {
+    storeSharedWord(address, number);
+    storeSharedWord(address + 4, place);
+    storeSharedWord(address + 8, keyTiles);
+  }
+};
+
 /// The seen tiles of an own tile with `parts`, of `tiles` streamed ones.
 template <int tiles, int parts = 1>
 class SeenTiles {

@@ -20,24 +20,30 @@ class WarpgroupAttentionForward {
   using Tile = QueryTile<Problem, queriesPerTile, keysPerTile, headsPerGroup>;
   using Visited = VisitedKeyTiles<Problem, Tile, queriesPerTile, /*parts=*/warpgroups>;
   using Score = ScoreOf<Problem>;
-  static constexpr int copyRegisters = warpgroups == 2 ? 24 : 32;
+  /// That of the copying thread.
+  using Queue = typename SelectQueue<Tile::count, hidesTiles<Problem>>::Type;
+  // The thread that copies keeps more numbers if data hides tiles.
+  static constexpr int copyRegisters = warpgroups == 3 ? 32 : hidesTiles<Problem> ? 40 : 24;
 
   // Offsets in shared memory.
   static constexpr int outputs = queryStages * Queries::bytes, keyTiles = outputs + Queries::bytes;
   static constexpr int valueTiles = keyTiles + stages * Keys::bytes, barriers = valueTiles + stages * Keys::bytes;
-  /// If data hides tiles: one VisitedTile per stage of keys, for each warpgroup.
+  /// If data hides tiles: one VisitedTile per stage of keys, for each warpgroup, and ChosenQueries per stage of
+  /// queries.
   static constexpr int visitedTiles = barriers + Ring<queryStages>::bytes + 2 * Ring<stages>::bytes;
+  static constexpr int chosenQueries = visitedTiles + 4 * warpgroups * stages;
 
 public:
   static constexpr int threads = 128 * (warpgroups + 1), tiles = Tile::count;
   /// The barriers, and the bytes by which the first tile may have to be moved for its alignment.
-  static constexpr int sharedBytes = visitedTiles + (hidesTiles<Problem> ? 4 * warpgroups * stages : 0) + 1024;
+  static constexpr int sharedBytes =
+      (hidesTiles<Problem> ? chosenQueries + queryStages * ChosenQueries::bytes : visitedTiles) + 1024;
 
   /// `output` and `logSumExp` are null if they are not wanted. `bits` are those of Visited::Mask if data hides tiles,
   /// with ranks if `isRanked`.
   __device__ static void run(const TensorMap *queries, const TensorMap *keys, const TensorMap *values,
                              const TensorMap *output, float *logSumExp, const Score &score = {},
-                             const TileBits *bits = nullptr, bool isRanked = false) {
+                             TileBits *bits = nullptr, bool isRanked = false) {
     WarpgroupAttentionForward attention;
     if (threadIdx.x == 0) {
       attention.queryRing.init(1, warpgroups);
@@ -53,7 +59,7 @@ public:
         attention.load(*queries, *keys, *values, bits, isRanked);
     } else {
       moveRegisters<warpgroups, copyRegisters>(1);
-      attention.compute(WarpgroupLane(warpgroup - 1), output, logSumExp, score, bits, isRanked);
+      attention.compute(WarpgroupLane(warpgroup - 1), output, logSumExp, score);
     }
   }
 
@@ -63,14 +69,20 @@ private:
         keyRing(shared + barriers + Ring<queryStages>::bytes),
         valueRing(shared + barriers + Ring<queryStages>::bytes + Ring<stages>::bytes) {}
 
-  __device__ static Tile findTile(int number, const TileBits *bits, bool isRanked) {
+  __device__ static Tile findTile(int number, TileBits *bits, bool isRanked) {
     if constexpr (hidesTiles<Problem>)
       if (isRanked)
         return Tile(number, [&](int batch, int rank) { return Visited::Mask::getRanked(bits, batch, rank); });
     return Tile(number);
   }
+  /// Returns the same tile without reading the bits again.
+  __device__ static Tile getTile(const ChosenQueries &chosen) {
+    if constexpr (hidesTiles<Problem>)
+      return Tile(chosen.number, [&](int, int) { return chosen.place; });
+    return Tile(chosen.number);
+  }
 
-  __device__ void load(const TensorMap &queries, const TensorMap &keys, const TensorMap &values, const TileBits *bits,
+  __device__ void load(const TensorMap &queries, const TensorMap &keys, const TensorMap &values, TileBits *bits,
                        bool isRanked) {
     prefetchMap(queries);
     prefetchMap(keys);
@@ -81,16 +93,26 @@ private:
                  tile.batch);
       ring.advance();
     };
-    TileQueue<Tile::count> queue;
+    Queue queue = [&] {
+      if constexpr (hidesTiles<Problem>)
+        return Queue(Visited::Mask::getTaken(bits));
+      else
+        return Queue();
+    }();
 #pragma unroll 1
     for (int number; queue.next(number);) {
       const Tile tile = findTile(number, bits, isRanked);
+      Visited visited(bits, tile);
+      int left = visited.count() - 1;
+      if constexpr (hidesTiles<Problem>) {
+        queryRing.awaitFree();
+        ChosenQueries{number, tile.first / queriesPerTile, left + 1}.store(getChosenQueries());
+      }
       const unsigned barrier = queryRing.startFilling(Queries::bytes);
       Queries::load(shared + queryRing.getStage() * Queries::bytes, queries, barrier, tile.first, tile.head,
                     tile.batch);
       queryRing.advance();
       // The order of use: the scores of a tile are computed before the values of the tile after it are needed.
-      Visited visited(bits, tile);
       auto loadKeys = [&](int left) {
         const VisitedTile next = visited.next(left);
         if constexpr (hidesTiles<Problem>) {
@@ -100,7 +122,7 @@ private:
         loadTile(keys, shared + keyTiles, keyRing, tile, next.number);
         return next.number;
       };
-      int left = visited.count() - 1, keyTile = loadKeys(left);
+      int keyTile = loadKeys(left);
 #pragma unroll 1
       for (; left > 0; --left) {
         const int next = loadKeys(left - 1);
@@ -109,16 +131,29 @@ private:
       }
       loadTile(values, shared + valueTiles, valueRing, tile, keyTile);
     }
+    if constexpr (hidesTiles<Problem>) {
+      queryRing.awaitFree();
+      ChosenQueries{Tile::count, 0, 0}.store(getChosenQueries());
+      queryRing.startFilling(0);
+    }
   }
 
-  __device__ void compute(const WarpgroupLane &lane, const TensorMap *output, float *logSumExp, const Score &score,
-                          const TileBits *bits, bool isRanked) {
+  __device__ void compute(const WarpgroupLane &lane, const TensorMap *output, float *logSumExp, const Score &score) {
     const Turns<warpgroups> turns(lane.warpgroup);
     const unsigned ownRows = shared + lane.warpgroup * rowsPerWarpgroup * 128;
     TileQueue<Tile::count> queue;
+    ChosenQueries chosen{0, 0, 0};
+    auto take = [&] {
+      if constexpr (!hidesTiles<Problem>)
+        return queue.next(chosen.number);
+      queryRing.awaitFull();
+      // The matmul that follows synchronises the warps, so that all have read this when one thread releases the stage.
+      chosen = ChosenQueries::load(getChosenQueries());
+      return chosen.number < Tile::count;
+    };
 #pragma unroll 1
-    for (int number; queue.next(number);) {
-      const Tile tile = findTile(number, bits, isRanked);
+    while (take()) {
+      const Tile tile = getTile(chosen);
       const auto ownTiles = OwnTiles::find<Problem>(tile, lane);
       const unsigned own = ownRows + queryRing.getStage() * Queries::bytes;
       int keyTile = tile.keyTiles - 1;
@@ -132,12 +167,8 @@ private:
       awaitMatmuls<0>();
       pin(scores);
       TileForm form = outerForm<Problem>;
-      if constexpr (hidesTiles<Problem>) {
-        const auto visited = VisitedTile::load(getVisitedTile(lane.warpgroup));
-        keyTile = getSeenNumber<Problem, Tile>(visited);
-        if (visited.isMixed())
-          form = TileForm::Mixed;
-      }
+      if constexpr (hidesTiles<Problem>)
+        form = getForm(loadVisitedTile(lane), tile, keyTile, lane);
       keyRing.release(lane.isElected);
       const auto bias = finishScores(score, tile, keyTile, form, findBias<Problem>(score, tile, keyTile, lane), lane);
       softmax.template exponentiate<true>(scores, bias);
@@ -146,7 +177,24 @@ private:
       int adds = 0;
       auto computeTile = [&](TileForm form) {
         keyRing.awaitFull();
+        const VisitedTile visited = loadVisitedTile(lane);
         turns.await();
+        if (!visited.isSeen()) {
+          // The numerators of this tile are zeros.
+          valueRing.awaitFull();
+          beginMatmuls();
+          multiplyValues(adds);
+          adds = 1;
+          turns.pass();
+          awaitMatmuls<0>();
+          pin(result);
+          keyRing.release(lane.isElected);
+          valueRing.release(lane.isElected);
+#pragma unroll
+          for (unsigned &pair : left)
+            pair = 0;
+          return;
+        }
         beginMatmuls();
         multiplyKeys(own);
         valueRing.awaitFull();
@@ -154,6 +202,8 @@ private:
         multiplyValues(adds);
         adds = 1;
         turns.pass();
+        if constexpr (hidesTiles<Problem>)
+          form = getForm(visited, tile, keyTile, lane);
         const auto interiorBias = findBias<Problem>(score, tile, keyTile, lane);
         awaitMatmuls<1>();
         pin(scores);
@@ -167,11 +217,9 @@ private:
         softmax.rescale(result);
       };
       if constexpr (hidesTiles<Problem>) {
-        auto await = [&] {
-          keyRing.awaitFull();
-          return VisitedTile::load(getVisitedTile(lane.warpgroup));
-        };
-        visitChosenTiles<Problem>(tile, lane, Visited(bits, tile).count() - 1, keyTile, await, computeTile);
+#pragma unroll 1
+        for (; chosen.keyTiles > 1; --chosen.keyTiles)
+          computeTile(form);
       } else {
         visitKeyTiles<Problem>(tile, lane, --keyTile, computeTile, ownTiles.first);
       }
@@ -206,7 +254,7 @@ private:
         maskTile<Problem>(scores, tile, keyTile, lane);
       return {};
     } else {
-      if (form == TileForm::Interior)
+      if (__builtin_expect(form == TileForm::Interior, true))
         return computeScores<Problem, TileForm::Interior>(score, scores, tile, keyTile, interior, lane);
       if constexpr (clipsToInterior<Problem>())
         if (form == TileForm::Clipped)
@@ -228,8 +276,27 @@ private:
         valueRing.release(lane.isElected);
       }
   }
+  /// Writes the number of a chosen tile of keys to `keyTile`, and returns its form.
+  __device__ static TileForm getForm(const VisitedTile &visited, const Tile &tile, int &keyTile,
+                                     const WarpgroupLane &lane) {
+    keyTile = getSeenNumber<Problem, Tile>(visited);
+    if (visited.isMixed())
+      return TileForm::Mixed;
+    const auto interior = InteriorTiles::find<Problem, Tile::keysPerTile>(
+        tile.first + lane.warpgroup * rowsPerWarpgroup, tile.skippedKeys);
+    return keyTile >= interior.begin && keyTile < interior.end ? TileForm::Interior : outerForm<Problem>;
+  }
+  /// Returns what the copying thread left for this stage of keys. Unless data hides tiles, all are seen.
+  __device__ VisitedTile loadVisitedTile(const WarpgroupLane &lane) const {
+    if constexpr (hidesTiles<Problem>)
+      return VisitedTile::load(getVisitedTile(lane.warpgroup));
+    return {0, 1, 1};
+  }
   __device__ unsigned getVisitedTile(int part) const {
     return shared + visitedTiles + (keyRing.getStage() * warpgroups + part) * 4;
+  }
+  __device__ unsigned getChosenQueries() const {
+    return shared + chosenQueries + queryRing.getStage() * ChosenQueries::bytes;
   }
   __device__ void multiplyKeys(unsigned own) {
     Keys::template multiplyTransposed<Queries>(scores, own, shared + keyTiles + keyRing.getStage() * Keys::bytes);

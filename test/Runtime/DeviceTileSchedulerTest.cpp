@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <gmock/gmock.h>
 #include <numeric>
+#include <random>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -67,6 +68,30 @@ TEST(TileQueueTest, BlocksGetEqualWork) {
   // The work of tiles falls linearly, as with a causal mask.
   for (const std::vector<int> &ofBlock : takeTiles<rounds * blocks>(blocks))
     EXPECT_EQ(std::accumulate(ofBlock.begin(), ofBlock.end(), 0), rounds * (rounds * blocks - 1) / 2);
+}
+
+TEST(SharedTileQueueTest, BlocksTakeEachTileOnceInAnyOrder) {
+  constexpr int count = 100;
+  std::mt19937 random(1);
+  for (int blocks : {1, 3, count - 1, count, 2 * count}) {
+    gridDim = {static_cast<unsigned>(blocks), 1, 1};
+    unsigned taken = 0;
+    std::vector<SharedTileQueue<count>> queues(blocks, SharedTileQueue<count>(&taken));
+    std::vector<int> running(blocks), tiles;
+    std::iota(running.begin(), running.end(), 0);
+    while (!running.empty()) {
+      const size_t next = random() % running.size();
+      blockIdx = {static_cast<unsigned>(running[next]), 0, 0};
+      if (int tile; queues[running[next]].next(tile))
+        tiles.push_back(tile);
+      else
+        running.erase(running.begin() + next);
+    }
+    std::sort(tiles.begin(), tiles.end());
+    std::vector<int> expected(count);
+    std::iota(expected.begin(), expected.end(), 0);
+    EXPECT_EQ(tiles, expected) << blocks << " blocks";
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -157,7 +157,7 @@ std::vector<TileBits> rankTiles() {
 
 template <class Kernel, bool isRanked>
 void runForward(const TensorMap *queries, const TensorMap *keys, const TensorMap *values, const TensorMap *output,
-                float *logSumExp, const TileBits *bits) {
+                float *logSumExp, TileBits *bits) {
   Kernel::run(queries, keys, values, output, logSumExp, {}, bits, isRanked);
 }
 

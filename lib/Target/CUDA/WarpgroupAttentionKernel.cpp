@@ -98,9 +98,9 @@ void WarpgroupAttentionKernel::addForward(const WarpgroupTiles &tiles) {
   // Blocks that compute several tiles get equal work only if the tiles are sorted.
   if (hidesTiles() && tiles.getTiles() > multiprocessors) {
     addRankedMarks(tiles.getMask());
-    bits = printBits(0, "const ") + ", /*isRanked=*/true";
+    bits = printBits(0, "") + ", /*isRanked=*/true";
   } else if (addMarks(tiles.getMask(), 0)) {
-    bits = printBits(0, "const ");
+    bits = printBits(0, "");
   }
   add(makeFunction("", tiles, 0), {{"Query", own}, {"Key", streamed}, {"Value", streamed}, {"Output", stored}},
       {"LogSumExp"}, "", /*takesScore=*/true, bits);

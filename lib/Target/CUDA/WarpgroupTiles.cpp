@@ -99,10 +99,15 @@ std::string cs336::cuda::whyTooLarge(int64_t sums, int64_t registers, int64_t sh
 
 int64_t WarpgroupTiles::getRegisters() const {
   // A block of three warpgroups starts with 168 registers per thread, and one of four with 128. The warpgroup that
-  // copies keeps 24 or 32 of them, or more if it also computes the mean of keys (runtime/kernels/warpgroup_roles.cuh).
+  // copies keeps 24 or 32 of them, or more if it also computes the mean of keys, or chooses the tiles of queries
+  // (runtime/kernels/warpgroup_roles.cuh).
   bool averages = stage == AttentionStage::BackwardQueries;
   int64_t total = warpgroups == 2 ? 3 * 168 : 4 * 128;
-  int64_t copying = averages ? (skipsHiddenTiles && streamedRows > 64 ? 48 : 40) : warpgroups == 2 ? 24 : 32;
+  int64_t copying = warpgroups == 2 ? 24 : 32;
+  if (averages)
+    copying = skipsHiddenTiles && streamedRows > 64 ? 48 : 40;
+  else if (warpgroups == 2 && stage == AttentionStage::Forward && skipsHiddenTiles)
+    copying = 40;
   return (total - copying) / warpgroups / 8 * 8;
 }
 
@@ -250,9 +255,10 @@ int64_t WarpgroupTiles::getSharedBytes() const {
   constexpr int64_t alignment = 1024, ring = 16;
   int64_t own = getTileBytes(getRowsPerBlock()), streamed = getTileBytes(streamedRows);
   int64_t bytes = alignment + own + (ring + own) * queryStages + (ring + streamed) * (stages + valueStages);
-  // One word per part of the own tile and stage of the tiles from which hidden ones are left out.
+  // One word per part of the own tile and stage of the tiles from which hidden ones are left out, and three per chosen
+  // tile of queries.
   if (skipsHiddenTiles)
-    bytes += 4 * stages * getMask().parts;
+    bytes += 4 * stages * getMask().parts + (stage == AttentionStage::Forward ? 12 * queryStages : 0);
   if (stage == AttentionStage::BackwardQueries)
     bytes += ring + sizes.headDim * 4 + 96 * 8 * 4;
   if (stage == AttentionStage::BackwardKeys)
