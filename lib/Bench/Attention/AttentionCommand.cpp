@@ -373,9 +373,6 @@ absl::Status AttentionCommand::run(llvm::StringRef commandLine) {
   if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
     return status;
   size_t cells = getCases().size() * getTiledPipelines().size();
-  // An interruption before the first cell leaves the file of an earlier run as it is.
-  if (!status.ok() && rows.empty() && !output.getPath().path.empty())
-    return describeEarlyEnd(status, 0, cells, "cells are left out");
   json::Object context{{"benchmark", "attention"},
                        {"command", commandLine},
                        {"device", describeDevice(device, numThreads)},

@@ -70,7 +70,14 @@ static absl::Status writeFile(const ReportWriter &writer, const Report &report, 
   return absl::UnavailableError(absl::StrCat(reason, "; the results are in standard output"));
 }
 
+/// Returns whether a sweep ended before its first cell.
+static bool isEmpty(const Report &report) {
+  return report.context.getBoolean("incomplete").value_or(false) && report.tables.front().getRows().empty();
+}
+
 absl::Status OutputFlags::write(Report report) const {
+  if (!path.empty() && isEmpty(report))
+    return absl::OkStatus();
   report.context["producer"] = llvm::json::Object{{"version", getProjectVersion()}, {"commit", getCommit()}};
   if (columns.getNumOccurrences() > 0)
     report.tables.front().select(std::vector<std::string>(columns.begin(), columns.end()));

@@ -338,9 +338,6 @@ absl::Status ModelCommand::run(llvm::StringRef commandLine) {
   if (!status.ok() && !absl::IsCancelled(status) && rows.empty())
     return status;
   size_t numMeasurements = cells * options.warmups.size();
-  // An interruption before the first cell leaves the file of an earlier run as it is.
-  if (!status.ok() && rows.empty() && !output.getPath().path.empty())
-    return describeEarlyEnd(status, 0, numMeasurements, "cells are left out");
   // A single cell without a program, unlike one that did not fit into the device.
   bool hasProgram = rows.empty() || rows.front().measurement.compileSeconds > 0;
   if (cells == 1 && !hasProgram)

@@ -31,6 +31,7 @@ public:
 
   /// Writes the report, with the selected columns of its first table, to standard output or, completely or not at all,
   /// to the file of `--output`. As CSV, each further table goes to a file of its own: NAME-TABLE.csv beside NAME.csv.
+  /// The report of a sweep that ended before its first cell does not replace the file of an earlier run.
   absl::Status write(Report report) const;
 
   /// The flag and its file, for CompileFlags::checkOutputs.
