@@ -20,7 +20,7 @@ class WarpgroupAttentionForward {
   using Tile = QueryTile<Problem, queriesPerTile, keysPerTile, headsPerGroup>;
   using Visited = VisitedKeyTiles<Problem, Tile, queriesPerTile, /*parts=*/warpgroups>;
   using Score = ScoreOf<Problem>;
-  /// That of the copying thread.
+  /// The queue of the thread that copies.
   using Queue = typename SelectQueue<Tile::count, hidesTiles<Problem>>::Type;
   // The thread that copies keeps more numbers if data hides tiles.
   static constexpr int copyRegisters = warpgroups == 3 ? 32 : hidesTiles<Problem> ? 40 : 24;
