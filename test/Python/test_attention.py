@@ -13,7 +13,7 @@ import reference
 from attention_program import attend, minus_infinity, split_heads
 from comparison import assert_close, assert_gradients_close, relative_error
 from compiled_model import transformer_config
-from device import compile_program, open_session
+from device import DEVICE, compile_program, open_session
 from dialect_program import Program
 from golden_file import Golden
 from numpy.typing import NDArray
@@ -98,12 +98,18 @@ LONG_SHAPES = [
     Shape(1, 777, 4, 80, key_heads=2, causal=False, keys=530),
     Shape(1, 777, 2, 96, keys=513),
     Shape(1, 577, 2, 128),
-    Shape(1, 4133, 1, 64),
     Shape(1, 1025, 4, 80, key_heads=1, causal=False, keys=1090),
     Shape(2, 1111, 2, 96),
-    Shape(1, 2049, 2, 128, key_heads=1, keys=2113),
-    Shape(1, 2130, 1, 104, causal=False, keys=2050),
 ]
+#: The first length takes many tiles per block of a GPU, and at the others the gradient of wide heads has one pass. The
+#: CPU has no kernels of its own for these lengths, on which it takes minutes.
+LONGEST = Shape(1, 577 if DEVICE == "cpu" else 4133, 1, 64)
+if DEVICE != "cpu":
+    LONG_SHAPES += [
+        LONGEST,
+        Shape(1, 2049, 2, 128, key_heads=1, keys=2113),
+        Shape(1, 2130, 1, 104, causal=False, keys=2050),
+    ]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -184,7 +190,7 @@ def test_two_runs_of_long_sequences_agree_to_the_bit(shape: Shape) -> None:
         assert all(again[name].tobytes() == value.tobytes() for name, value in first.items())
 
 
-@pytest.mark.parametrize("shape", [Shape(1, 1100, 1, 64, causal=False), Shape(1, 4133, 1, 64)], ids=str)
+@pytest.mark.parametrize("shape", [Shape(1, 1100, 1, 64, causal=False), LONGEST], ids=str)
 @pytest.mark.parametrize("size", [0.0, 5.0], ids=["equal scores", "large scores"])
 @pytest.mark.parametrize("dtype", ["bf16", "fp16"])
 def test_extreme_scores_of_long_sequences(shape: Shape, size: float, dtype: Any) -> None:
