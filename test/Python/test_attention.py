@@ -102,7 +102,7 @@ LONG_SHAPES = [
     Shape(2, 1111, 2, 96),
 ]
 #: The first length takes many tiles per block of a GPU, and at the others the gradient of wide heads has one pass. The
-#: CPU has no kernels of its own for these lengths, on which it takes minutes.
+#: CPU has no kernels of its own for these lengths, and each test takes up to half a minute on it.
 LONGEST = Shape(1, 577 if DEVICE == "cpu" else 4133, 1, 64)
 if DEVICE != "cpu":
     LONG_SHAPES += [
