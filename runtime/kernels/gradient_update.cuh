@@ -44,7 +44,7 @@ class GradientUpdate {
 public:
   static constexpr int threads = 128 * (1 + multipliers + updaters);
   /// The barriers, and the bytes by which the first tile may have to be moved for its alignment.
-  static constexpr int sharedBytes = barriers + Ring<stages>::bytes + multipliers * Ring<1>::bytes + 1024;
+  static constexpr int sharedBytes = barriers + Ring<stages>::bytes + multipliers * Ring<1>::bytes + slabSlack;
 
   template <class Operands>
   __device__ static void run(const Operands &operands, const TensorMap *maps) {
@@ -74,7 +74,7 @@ public:
   }
 
 private:
-  __device__ GradientUpdate() : shared((getSharedMemory() + 1023) & ~1023u), ring(shared + barriers) {}
+  __device__ GradientUpdate() : shared(getSlabMemory()), ring(shared + barriers) {}
 
   /// Returns the ring of one buffer, through which a multiplying warpgroup passes its gradients to an updating one.
   __device__ Ring<1> getExchange(int warpgroup) const {

@@ -5,6 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+/// Returns the first address of the block's dynamic shared memory at which a slab can begin, a multiple of 1024.
+__device__ inline unsigned getSlabMemory() { return (getSharedMemory() + 1023) & ~1023u; }
+/// The bytes that may lie before this address, because the block's memory begins at a multiple of 128.
+constexpr int slabSlack = 1024 - static_cast<int>(sizeof(BankLine));
+
 /// A tile of `numRows` rows of one head, in slabs of 64 columns. A row of a slab is 128 bytes; chunk c of row r is at
 /// position c ^ (r % 8), as copies with a swizzle of 128 bytes write it. Columns from headDim on are zeros. Tiles are
 /// aligned to 1024 bytes, so `numRows` is a multiple of 8.

@@ -37,7 +37,7 @@ public:
   static constexpr int threads = 128 * (warpgroups + 1), tiles = Tile::count;
   /// The barriers, and the bytes by which the first tile may have to be moved for its alignment.
   static constexpr int sharedBytes =
-      (hidesTiles<Problem> ? chosenQueries + queryStages * ChosenQueries::bytes : visitedTiles) + 1024;
+      (hidesTiles<Problem> ? chosenQueries + queryStages * ChosenQueries::bytes : visitedTiles) + slabSlack;
 
   /// `output` and `logSumExp` are null if they are not wanted. `bits` are those of Visited::Mask if data hides tiles,
   /// with ranks if `isRanked`.
@@ -65,8 +65,7 @@ public:
 
 private:
   __device__ WarpgroupAttentionForward()
-      : shared((getSharedMemory() + 1023) & ~1023u), queryRing(shared + barriers),
-        keyRing(shared + barriers + Ring<queryStages>::bytes),
+      : shared(getSlabMemory()), queryRing(shared + barriers), keyRing(shared + barriers + Ring<queryStages>::bytes),
         valueRing(shared + barriers + Ring<queryStages>::bytes + Ring<stages>::bytes) {}
 
   __device__ static Tile findTile(int number, TileBits *bits, bool isRanked) {

@@ -35,7 +35,7 @@ class WarpgroupAttentionKeys {
 
 public:
   static constexpr int threads = 128 * (warpgroups + 1), tiles = Tile::count;
-  static constexpr int sharedBytes = visitedTiles + (hidesTiles<Problem> ? 4 * stages : 0) + 1024;
+  static constexpr int sharedBytes = visitedTiles + (hidesTiles<Problem> ? 4 * stages : 0) + slabSlack;
 
   /// `keyGradientMap` and `valueGradientMap` are null if these results are not wanted. `bits` are those of
   /// Visited::Mask if data hides tiles.
@@ -63,8 +63,7 @@ public:
 
 private:
   __device__ WarpgroupAttentionKeys()
-      : shared((getSharedMemory() + 1023) & ~1023u), keyRing(shared + barriers),
-        queryRing(shared + barriers + Ring<1>::bytes) {}
+      : shared(getSlabMemory()), keyRing(shared + barriers), queryRing(shared + barriers + Ring<1>::bytes) {}
 
   __device__ void load(const TensorMap &queryMap, const TensorMap &keyMap, const TensorMap &valueMap,
                        const TensorMap &outputGradientMap, const QueryStatistics *statistics, const TileBits *bits) {

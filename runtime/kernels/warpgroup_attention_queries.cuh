@@ -36,7 +36,7 @@ public:
   /// Queries for which a head has statistics. Those past the last query have an infinite sum, so that their
   /// probabilities are zero.
   static constexpr int paddedQueries = Tile::perHead * queriesPerTile;
-  static constexpr int sharedBytes = visitedTiles + (hidesTiles<Problem> ? 4 * keyStages : 0) + 1024;
+  static constexpr int sharedBytes = visitedTiles + (hidesTiles<Problem> ? 4 * keyStages : 0) + slabSlack;
 
   /// `statistics` receives [batches, heads, paddedQueries]. `bits` are those of Visited::Mask if data hides tiles.
   /// `queryGradientMap` is null if this result is not wanted.
@@ -69,8 +69,8 @@ public:
 
 private:
   __device__ WarpgroupAttentionQueries()
-      : shared((getSharedMemory() + 1023) & ~1023u), queryRing(shared + barriers),
-        meanRing(shared + barriers + Ring<1>::bytes), keyRing(shared + barriers + 2 * Ring<1>::bytes),
+      : shared(getSlabMemory()), queryRing(shared + barriers), meanRing(shared + barriers + Ring<1>::bytes),
+        keyRing(shared + barriers + 2 * Ring<1>::bytes),
         valueRing(shared + barriers + 2 * Ring<1>::bytes + Ring<keyStages>::bytes) {}
 
   __device__ void load(const TensorMap &queryMap, const TensorMap &keyMap, const TensorMap &valueMap,

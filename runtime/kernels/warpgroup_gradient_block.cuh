@@ -53,10 +53,10 @@ struct GradientBlock {
   static constexpr int stepsAtOnce = 16;
   static_assert(stepsAtOnce > queryStages + slopeStages + sumStages + 2);
   /// With the bytes by which the first tile may have to be moved for its alignment.
-  static constexpr int sharedBytes = stepWords + (hidesTiles<Problem> ? 4 * stepsAtOnce : 0) + 1024;
+  static constexpr int sharedBytes = stepWords + (hidesTiles<Problem> ? 4 * stepsAtOnce : 0) + slabSlack;
 
   __device__ explicit GradientBlock(unsigned char *memory)
-      : workspace{memory}, shared((getSharedMemory() + 1023) & ~1023u), queryRing(shared + queryBarriers),
+      : workspace{memory}, shared(getSlabMemory()), queryRing(shared + queryBarriers),
         slopeRing(shared + slopeBarriers), sumRing(shared + sumBarriers) {}
 
   /// Called by one thread.

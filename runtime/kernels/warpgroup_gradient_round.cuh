@@ -13,11 +13,11 @@ class WarpgroupGradientRound {
   using Queries = SlabTile<Wgmma, Problem::headDim, Workspace::queriesPerTile>;
 
 public:
-  static constexpr int threads = 128, sharedBytes = Queries::bytes + 1024;
+  static constexpr int threads = 128, sharedBytes = Queries::bytes + slabSlack;
   static constexpr long long blocks = Workspace::tiles;
 
   __device__ static void run(const TensorMap *queryGradientMap, unsigned char *memory) {
-    const unsigned tile = (getSharedMemory() + 1023) & ~1023u;
+    const unsigned tile = getSlabMemory();
     const Workspace workspace{memory};
     const int number = Workspace::tiles - 1 - blockIdx.x;
     const int firstQuery = number % Workspace::queryTiles * Workspace::queriesPerTile;

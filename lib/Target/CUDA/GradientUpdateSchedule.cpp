@@ -37,7 +37,7 @@ constexpr int64_t columnsPerPart = 128, tokensPerStage = 32, threads = 640, mult
 constexpr int64_t countStages(size_t parts) { return parts > 1 ? 5 : 6; }
 constexpr int64_t countSharedBytes(int64_t stages) {
   return stages * (tokensPerStage * (rowsPerTile + columnsPerTile) * 2 + 16) + rowsPerTile * columnsPerTile * 2 +
-         multipliers * 16 + 1024;
+         multipliers * 16 + slabSlack;
 }
 
 class GradientUpdateKernel : public ScheduledKernel {

@@ -8,6 +8,7 @@
 #include "WarpgroupGradientTiles.h"
 
 #include "SelectedParameters.h"
+#include "Wgmma.h"
 #include "cs336/Target/CUDA/TargetDescription.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
@@ -127,9 +128,8 @@ int64_t WarpgroupGradientTiles::getKeyTiles() const {
 int64_t WarpgroupGradientTiles::getTileBytes(int64_t rows) const { return getSlabs() * slabColumns * 2 * rows; }
 
 int64_t WarpgroupGradientTiles::getSumsSharedBytes() const {
-  // Barriers take 16 bytes per stage, and those of keys, with two words, 32 bytes. The first tile begins at a multiple
-  // of 1024 bytes.
-  constexpr int64_t alignment = 1024, ring = 16, keyBarriers = 32;
+  // Barriers take 16 bytes per stage, and those of keys, with two words, 32 bytes.
+  constexpr int64_t ring = 16, keyBarriers = 32;
   int64_t tiles = 3 * getTileBytes(keysPerTile) + queryStages * 2 * getTileBytes(queriesPerTile) +
                   slopeStages * keysPerTile * queriesPerTile * 2 + sumStages * queriesPerTile * slabColumns * 4;
   int64_t statistics = queryStages * 2 * queriesPerTile * 4;
@@ -138,10 +138,10 @@ int64_t WarpgroupGradientTiles::getSumsSharedBytes() const {
   // The last 16 tiles of queries, for the threads that add.
   int64_t steps = skipsHiddenTiles ? 4 * 16 : 0;
   return tiles + statistics + keyBarriers + ring * (queryStages + slopeStages + sumStages) + positions + steps +
-         alignment;
+         slabSlack;
 }
 
-int64_t WarpgroupGradientTiles::getRoundSharedBytes() const { return getTileBytes(queriesPerTile) + 1024; }
+int64_t WarpgroupGradientTiles::getRoundSharedBytes() const { return getTileBytes(queriesPerTile) + slabSlack; }
 
 int64_t WarpgroupGradientTiles::getMaskOffset() const {
   int64_t sumsAndStatistics = queriesPerTile * (getColumns() + 2), turns = getSlabs(), nextTile = 1;

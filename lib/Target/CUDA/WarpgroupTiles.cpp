@@ -8,6 +8,7 @@
 #include "WarpgroupTiles.h"
 
 #include "SelectedParameters.h"
+#include "Wgmma.h"
 #include "cs336/Target/CUDA/TargetDescription.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
@@ -251,10 +252,10 @@ int64_t WarpgroupTiles::getTileBytes(int64_t rowsOfTile) const {
 }
 
 int64_t WarpgroupTiles::getSharedBytes() const {
-  // Barriers take 16 bytes per stage. The first tile begins at a multiple of 1024 bytes.
-  constexpr int64_t alignment = 1024, ring = 16;
+  // Barriers take 16 bytes per stage.
+  constexpr int64_t ring = 16;
   int64_t own = getTileBytes(getRowsPerBlock()), streamed = getTileBytes(streamedRows);
-  int64_t bytes = alignment + own + (ring + own) * queryStages + (ring + streamed) * (stages + valueStages);
+  int64_t bytes = slabSlack + own + (ring + own) * queryStages + (ring + streamed) * (stages + valueStages);
   // One word per part of the own tile and stage of the tiles from which hidden ones are left out, and three per chosen
   // tile of queries.
   if (skipsHiddenTiles)

@@ -12,6 +12,9 @@
 
 namespace cs336::cuda {
 
+/// The bytes by which a kernel may have to move its first tile in shared memory (runtime/kernels/slab_tile.cuh).
+constexpr int64_t slabSlack = 1024 - 128;
+
 /// Writes the structure `name` of instructions (runtime/kernels/wgmma.cuh) for elements of bf16 or f16, and results of
 /// these numbers of columns, multiples of 8 up to 256, in ascending order. Those for `leftTransposed` numbers, which
 /// `columns` contains, have a function for a left operand with rows of memory along the reduction axis.

@@ -11,7 +11,7 @@
 
 // CHECK-LABEL: //===- two -===//
 // CHECK: // Schedule gradient_update: 2 gradients in 4 tiles of 128 x 256 elements; a block of two warpgroups multiplies by wgmma while two others update.
-// CHECK-NEXT: // Grid of 4 blocks of 640 threads with 214144 bytes of shared memory in clusters of 2.
+// CHECK-NEXT: // Grid of 4 blocks of 640 threads with 214016 bytes of shared memory in clusters of 2.
 // CHECK: // in1 is not in memory, but computed from operands 1 and 2 of each member.
 // CHECK: struct two_Operands {
 // CHECK-NEXT: void *pointers[9];

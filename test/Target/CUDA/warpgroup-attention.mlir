@@ -34,7 +34,7 @@ module attributes {exec.architectures = ["ARCH"]} {
 // Many queries of narrow heads: three warpgroups compute.
 // CHECK: //===- lengthy -===//
 // CHECK: // Schedule warpgroup_attention: 192 queries per block of 3 warpgroups and one for copies, keys in tiles of 128, by wgmma.
-// CHECK-NEXT: // Grid of 132 blocks of 512 threads with 140384 bytes of shared memory.
+// CHECK-NEXT: // Grid of 132 blocks of 512 threads with 140256 bytes of shared memory.
 // CHECK: struct lengthy_problem {
 // CHECK: struct lengthy_wgmma {
 // CHECK-NEXT: using Element = __nv_bfloat16;
@@ -50,7 +50,7 @@ module attributes {exec.architectures = ["ARCH"]} {
 // CHECK-NEXT: const __grid_constant__ TensorMap queryMap, const __grid_constant__ TensorMap keyMap,
 // CHECK-NEXT: const __grid_constant__ TensorMap valueMap, const __grid_constant__ TensorMap outputMap) {
 // CHECK-NEXT: using Attention = WarpgroupAttentionForward<lengthy_problem, lengthy_wgmma, 3, 128, 2, 2>;
-// CHECK-NEXT: static_assert(Attention::tiles == 352 && Attention::sharedBytes == 140384);
+// CHECK-NEXT: static_assert(Attention::tiles == 352 && Attention::sharedBytes == 140256);
 // CHECK-NEXT: Attention::run(&queryMap, &keyMap, &valueMap, &outputMap, out1);
 exec.kernel @lengthy(%q: tensor<1x4200x16x64xbf16>, %k: tensor<1x4200x16x64xbf16>, %v: tensor<1x4200x16x64xbf16>)
     : (memref<1x4200x16x64xbf16>, memref<1x4200x16x64xbf16>, memref<1x4200x16x64xbf16>) -> (memref<1x4200x16x64xbf16>, memref<1x16x4200xf32>) {
@@ -84,7 +84,7 @@ exec.kernel @many(%q: tensor<4x4096x16x128xbf16>) : (memref<4x4096x16x128xbf16>)
 
 // Few tiles: a block each.
 // CHECK: // Schedule warpgroup_attention: 128 queries per block of 2 warpgroups and one for copies, keys in tiles of 128, by wgmma.
-// CHECK-NEXT: // Grid of 24 blocks of 384 threads with 230496 bytes of shared memory.
+// CHECK-NEXT: // Grid of 24 blocks of 384 threads with 230368 bytes of shared memory.
 // CHECK: using Element = __half;
 // CHECK: "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
 // CHECK: WarpgroupAttentionForward<wide_problem, wide_wgmma, 2, 128, 2, 2>;
@@ -107,7 +107,7 @@ exec.kernel @odd(%q: tensor<1x300x4x72xbf16>, %k: tensor<1x300x4x72xbf16>, %v: t
 // The first function leaves two numbers for each query in the workspace, for whole tiles.
 // CHECK: //===- gradient -===//
 // CHECK: // Schedule warpgroup_attention: 128 queries per block of 2 warpgroups and one for copies, keys in tiles of 128, by wgmma; then 128 keys per block of 2 warpgroups and one for copies, queries in tiles of 64, by wgmma.
-// CHECK-NEXT: // Grid of 40 blocks of 384 threads with 119152 bytes of shared memory, then 20 blocks of 384 threads with 101456 bytes of shared memory; a workspace of 40960 bytes.
+// CHECK-NEXT: // Grid of 40 blocks of 384 threads with 119024 bytes of shared memory, then 20 blocks of 384 threads with 101328 bytes of shared memory; a workspace of 40960 bytes.
 // CHECK: gradient_queries(
 // CHECK: queryGradientMap) {
 // CHECK-NEXT: using Attention = WarpgroupAttentionQueries<gradient_problem, gradient_wgmma, 2, 128, 3, 2>;

@@ -19,7 +19,7 @@ module attributes {exec.architectures = ["sm_90a"]} {
 // CHECK-NEXT: static constexpr int firstDistance = 0, lastDistance = 1023;
 // CHECK: Attention::run(in1, in3, in5, in4, workspace);
 // CHECK: using Attention = WarpgroupGradientSums<window_problem, window_wgmma, 8, 4, 2, 3, true>;
-// CHECK-NEXT: static_assert(Attention::tiles == 512 && Attention::sharedBytes == 199876 && Attention::workspaceBytes == 17309700);
+// CHECK-NEXT: static_assert(Attention::tiles == 512 && Attention::sharedBytes == 199748 && Attention::workspaceBytes == 17309700);
 // CHECK-NEXT: Attention::run(&queryMap, &keyMap, &valueMap, &outputGradientMap, &keyGradientMap, &valueGradientMap, workspace, {});
 // CHECK: Attention::run(&queryGradientMap, workspace);
 // SELECT: exec.kernel @window

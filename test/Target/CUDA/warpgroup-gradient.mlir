@@ -61,7 +61,7 @@
 module attributes {exec.architectures = ["sm_90a"]} {
 // CHECK: //===- narrow -===//
 // CHECK: // Schedule warpgroup_attention: 64 queries per block for their statistics, or the mean of the keys of a head; then 128 keys per block of 3 warpgroups and one for copies, queries in tiles of 64, by wgmma; then 64 queries per block of a warpgroup that rounds dQ.
-// CHECK-NEXT: // Grid of 1040 blocks of 256 threads, then 132 blocks of 512 threads with 199856 bytes of shared memory, then 1024 blocks of 128 threads with 9216 bytes of shared memory; a workspace of 17309700 bytes.
+// CHECK-NEXT: // Grid of 1040 blocks of 256 threads, then 132 blocks of 512 threads with 199728 bytes of shared memory, then 1024 blocks of 128 threads with 9088 bytes of shared memory; a workspace of 17309700 bytes.
 // CHECK: struct narrow_wgmma::Matmul<64> {
 // CHECK: static void runLeftTransposed(float (&sums)[32], unsigned long long left, unsigned long long right, int adds) {
 // CHECK: "%32, %33, adds, 1, 1, 1, %35;}\n"
@@ -74,13 +74,13 @@ module attributes {exec.architectures = ["sm_90a"]} {
 // CHECK: extern "C" __global__ void __launch_bounds__(512, 1)
 // CHECK-NEXT: narrow_sums(
 // CHECK: using Attention = WarpgroupGradientSums<narrow_problem, narrow_wgmma, 8, 4, 2, 3, true>;
-// CHECK-NEXT: static_assert(Attention::tiles == 512 && Attention::sharedBytes == 199856 && Attention::workspaceBytes == 17309700);
+// CHECK-NEXT: static_assert(Attention::tiles == 512 && Attention::sharedBytes == 199728 && Attention::workspaceBytes == 17309700);
 // CHECK-NEXT: Attention::run(&queryMap, &keyMap, &valueMap, &outputGradientMap, &keyGradientMap, &valueGradientMap, workspace);
 // CHECK: extern "C" __global__ void __launch_bounds__(128, 1)
 // CHECK-NEXT: narrow_round(
 // CHECK: unsigned char *workspace, const __grid_constant__ TensorMap queryGradientMap) {
 // CHECK-NEXT: using Attention = WarpgroupGradientRound<narrow_problem, narrow_wgmma>;
-// CHECK-NEXT: static_assert(Attention::blocks == 1024 && Attention::sharedBytes == 9216);
+// CHECK-NEXT: static_assert(Attention::blocks == 1024 && Attention::sharedBytes == 9088);
 // CHECK-NEXT: Attention::run(&queryGradientMap, workspace);
 // SELECT: exec.kernel @narrow
 // SELECT-SAME: exec.schedules = {sm_90a = [{passes = 1 : i64, schedule = "warpgroup_attention", sums = {heads = 8 : i64, overlap = true, query_stages = 4 : i64, slope_stages = 2 : i64, sum_stages = 3 : i64}}]}
