@@ -258,7 +258,9 @@ private:
       if constexpr (clipsToInterior<Problem>())
         if (form == TileForm::Clipped)
           return computeScores<Problem, TileForm::Clipped>(score, scores, tile, keyTile, interior, lane);
-      return computeScores<Problem, TileForm::Mixed>(score, scores, tile, keyTile, interior, lane);
+      if constexpr (hasMixedTiles<Problem>)
+        return computeScores<Problem, TileForm::Mixed>(score, scores, tile, keyTile, interior, lane);
+      return {};
     }
   }
   /// Goes from tile number `keyTile` to number `next` without the tiles in between, which no query of the warpgroup
@@ -310,5 +312,5 @@ private:
   // Per computing thread: parts of two rows.
   float scores[keysPerTile / 2], result[Keys::columns / 2];
   unsigned left[keysPerTile / 4];
-  WarpgroupSoftmax<Problem> softmax;
+  typename SelectSoftmax<Problem>::Type softmax;
 };

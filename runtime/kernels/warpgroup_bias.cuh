@@ -19,6 +19,13 @@ template <class Problem>
 inline constexpr bool hasLinearBias<Problem, decltype(static_cast<void>(&ScoreOf<Problem>::getBiasSteps))> =
     (Problem::scale > 0);
 
+/// True if interior scores are softCap · tanh(capSlope · s), for the scaled score s: if the score function has these
+/// two members. Scores then stay q · k until the exponential (warpgroup_soft_cap.cuh).
+template <class Problem, class = void>
+inline constexpr bool hasSoftCap = false;
+template <class Problem>
+inline constexpr bool hasSoftCap<Problem, decltype(static_cast<void>(ScoreOf<Problem>::softCap))> = true;
+
 /// The factor of a tile's scores in exponents of two.
 template <class Problem>
 constexpr float scaleOfTiles =
@@ -41,7 +48,7 @@ __device__ constexpr bool clipsToInterior() {
   using Score = ScoreOf<Problem>;
   if constexpr (!Score::exists)
     return false;
-  else if constexpr (!Score::interiorIsScore && !hasLinearBias<Problem>)
+  else if constexpr (!Score::interiorIsScore && !hasLinearBias<Problem> && !hasSoftCap<Problem>)
     return false;
   else
     return Score::firstInterior == Score::firstDistance && Score::lastInterior == Score::lastDistance;

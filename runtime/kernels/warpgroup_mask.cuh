@@ -39,8 +39,9 @@ struct InteriorTiles {
     // The first key and the end of the keys at interior distances from all queries.
     const int firstKey = last - Score::lastInterior - skippedKeys, endOfKeys = first - Score::firstInterior + 1;
     const int end = (endOfKeys < Problem::keys ? endOfKeys : Problem::keys) - skippedKeys;
-    // Functions read tables at existing queries only. Linear biases have no elements of positions.
-    if (end < 0 || (!Score::interiorIsScore && !hasLinearBias<Problem> && last >= Problem::queries))
+    // Functions read tables at existing queries only. Linear biases and soft caps have no elements of positions.
+    constexpr bool readsTables = !Score::interiorIsScore && !hasLinearBias<Problem> && !hasSoftCap<Problem>;
+    if (end < 0 || (readsTables && last >= Problem::queries))
       return {0, 0};
     return {firstKey > 0 ? countTiles(firstKey, keysPerTile) : 0, end / keysPerTile};
   }
@@ -121,6 +122,10 @@ enum class TileForm {
 /// The form of tiles outside of the interior, unless data hides pairs of them.
 template <class Problem>
 constexpr TileForm outerForm = clipsToInterior<Problem>() ? TileForm::Clipped : TileForm::Mixed;
+
+/// True if the score function may be computed for each pair of a tile.
+template <class Problem>
+constexpr bool hasMixedTiles = !clipsToInterior<Problem>() || hidesTiles<Problem>;
 
 /// True if a warpgroup leaves out the tiles of keys that none of its own queries sees. Functions that are computed for
 /// single pairs have no registers for the numbers of these tiles.
@@ -229,12 +234,13 @@ __device__ inline TileBias<Problem> findBias(const ScoreOf<Problem> &function, c
   return TileBias<Problem>::template find</*rowsAreKeys=*/false>(function, query, key, tile.batch, tile.head);
 }
 
-/// Computes scores from q · k for the keys of a tile of this form, except for their factor scaleOfTiles and for the
-/// bias that it returns. `interior` is the bias of the interior.
+/// Computes scores from q · k for the keys of a tile of this form, except for a soft cap, for their factor scaleOfTiles
+/// and for the bias that it returns. `interior` is the bias of the interior.
 template <class Problem, TileForm form, class Tile, int size>
 __device__ inline TileBias<Problem> computeScores(const ScoreOf<Problem> &function, float (&scores)[size],
                                                   const Tile &tile, int keyTile, const TileBias<Problem> &interior,
                                                   const WarpgroupLane &lane) {
+  static_assert(form != TileForm::Mixed || hasMixedTiles<Problem>);
   if constexpr (form == TileForm::Mixed && hidesBeforeClipping<Problem>) {
     int query = tile.first + lane.row, key = tile.getFirstKey(keyTile) + lane.column;
     // Keeps the compiler from computing all indices before the loop over tiles, which takes registers.
@@ -249,7 +255,7 @@ __device__ inline TileBias<Problem> computeScores(const ScoreOf<Problem> &functi
     return {};
   } else if constexpr (hasLinearBias<Problem>) {
     interior.addSteps(scores);
-  } else {
+  } else if constexpr (!hasSoftCap<Problem>) {
     applyToTile<Problem, true>(function, scores, tile, keyTile, lane);
   }
   if constexpr (form == TileForm::Clipped)

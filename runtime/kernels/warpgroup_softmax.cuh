@@ -8,12 +8,25 @@
 // All threads of a computing warpgroup call these functions together. A thread has parts of two rows, r and r + 8; the
 // four threads with the same lane / 4 have the other parts. Scores are in wgmma.cuh's order, before the scale.
 
+/// What a thread keeps of its two rows, in units of the exponent of two: a reference r, and its part of Σ 2^(s − r)
+/// over the scores s.
+class SoftmaxSums {
+public:
+  /// Returns the sum of the numerators of the thread's first or second row, over all tiles.
+  __device__ float sumRow(int row) const { return sumOfRow(sums[row]); }
+  /// Returns the natural logarithm of the sum of e^score, given the row's `sum`.
+  __device__ float getLogSumExp(int row, float sum) const { return (references[row] + log2f(sum)) / log2OfE; }
+
+protected:
+  float references[2], sums[2];
+};
+
 /// The softmax of a warpgroup's 64 rows of scores, whose tiles come one after the other. For the scores s of a row, in
 /// exponents of two: the largest score m so far, Σ 2^(s − m), and the numerators 2^(s − m). The numerator of the
 /// largest score is exactly 1. Others of much weight are just below 1, where numbers of 16 bits have the smallest
 /// relative error.
 template <class Problem>
-class WarpgroupSoftmax {
+class WarpgroupSoftmax : public SoftmaxSums {
   static constexpr float scale = scaleOfTiles<Problem>;
   /// The m of a row that has seen no score, below any score, and finite so that differences are numbers.
   static constexpr float lowestReference = -1e30f;
@@ -66,13 +79,8 @@ public:
         result[i] *= growth[i / 2 % 2];
   }
 
-  /// Returns the sum of the numerators of the thread's first or second row, over all tiles.
-  __device__ float sumRow(int row) const { return sumOfRow(sums[row]); }
-  /// Returns the natural logarithm of the sum of e^score, given the row's `sum`.
-  __device__ float getLogSumExp(int row, float sum) const { return (references[row] + log2f(sum)) / log2OfE; }
-
 private:
-  /// In units of the exponent: the reference; the thread's part of the sum; and the factor of the last rescaling.
-  float references[2], sums[2], growth[2];
+  /// The factor of the last rescaling.
+  float growth[2];
   bool needsRescaling;
 };

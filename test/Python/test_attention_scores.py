@@ -21,6 +21,7 @@ from attention_scores import (
     FEW_KEYS,
     HIDDEN_TILES,
     LONG_DERIVATIVES,
+    LONG_FUNCTIONS,
     Attention,
     bias_table,
     causal,
@@ -108,7 +109,7 @@ def test_float64(name: str) -> None:
 
 
 # The CPU has no kernels that skip tiles or that depend on the length: there, a few cases only test the test.
-LONG = [*HIDDEN_TILES, *FEW_KEYS, *LONG_DERIVATIVES]
+LONG = [*HIDDEN_TILES, *FEW_KEYS, *LONG_DERIVATIVES, *LONG_FUNCTIONS]
 if DEVICE == "cpu":
     LONG = [*HIDDEN_TILES[4:9:2], FEW_KEYS[0], FEW_KEYS[5], FEW_KEYS[8], LONG_DERIVATIVES[2]]
 

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// warpgroup_softmax.cuh, warpgroup_slopes.cuh and warpgroup_gradient_slopes.cuh of runtime/kernels against float64.
+// warpgroup_softmax.cuh, warpgroup_soft_cap.cuh, warpgroup_slopes.cuh and warpgroup_gradient_slopes.cuh of
+// runtime/kernels against float64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +32,7 @@ using Window = WindowProblem<Plain, kKeys, kKeys>;
 template <class Problem>
 void weigh(const float *scores, const float *values, float *means, float *logSumExp, float *largest) {
   const WarpgroupLane lane(0);
-  WarpgroupSoftmax<Problem> softmax;
+  typename SelectSoftmax<Problem>::Type softmax;
   float result[4] = {};
   for (int tile = 0; tile < kTiles; ++tile) {
     float part[kKeysPerTile / 2];
@@ -61,6 +62,16 @@ void weigh(const float *scores, const float *values, float *means, float *logSum
 
 using Fill = std::function<float(int row, int key)>;
 
+/// Returns a pair's score in float64.
+template <class Problem>
+double getScoreOf(float product) {
+  const double scaled = Problem::scale * static_cast<double>(product);
+  if constexpr (hasSoftCap<Problem>)
+    if (product != -kInfinity)
+      return Problem::Score::softCap * std::tanh(Problem::Score::capSlope * scaled);
+  return scaled;
+}
+
 /// `tolerance` is the error of a probability relative to it.
 template <class Problem>
 void checkRows(const Fill &fill, double tolerance = 1e-5) {
@@ -74,7 +85,7 @@ void checkRows(const Fill &fill, double tolerance = 1e-5) {
   launchBlocks(weigh<Problem>, 1, 128, 0, scores.data(), values.data(), means.data(), logSumExp.data(), largest.data());
   for (int row = 0; row < kRows; ++row) {
     const float *ofRow = scores.data() + row * kKeys;
-    const double highest = Problem::scale * static_cast<double>(*std::max_element(ofRow, ofRow + kKeys));
+    const double highest = getScoreOf<Problem>(*std::max_element(ofRow, ofRow + kKeys));
     if (highest == -kInfinity) {
       EXPECT_EQ(means[row], 0) << "row " << row;
       EXPECT_EQ(logSumExp[row], -kInfinity) << "row " << row;
@@ -82,15 +93,17 @@ void checkRows(const Fill &fill, double tolerance = 1e-5) {
     }
     double sum = 0, mean = 0;
     for (int key = 0; key < kKeys; ++key) {
-      const double weight = std::exp(Problem::scale * static_cast<double>(ofRow[key]) - highest);
+      const double weight = std::exp(getScoreOf<Problem>(ofRow[key]) - highest);
       sum += weight;
       mean += weight * values[key];
     }
     ASSERT_NEAR(means[row], mean / sum, tolerance * mean / sum) << "row " << row;
-    ASSERT_NEAR(logSumExp[row], highest + std::log(sum), 1e-5 + 4e-7 * std::abs(highest)) << "row " << row;
+    const double error = hasSoftCap<Problem> ? tolerance : 1e-5 + 4e-7 * std::abs(highest);
+    ASSERT_NEAR(logSumExp[row], highest + std::log(sum), error) << "row " << row;
   }
-  // Numerators that are rounded to f16 must not overflow: at most 2^8, and as much more as the scale rounds.
-  EXPECT_LE(*std::max_element(largest.begin(), largest.end()), 257);
+  // Numerators that are rounded to f16 must not overflow: at most 2^8, and as much more as the scale rounds. Those of
+  // capped scores are rounded to bf16.
+  EXPECT_LE(*std::max_element(largest.begin(), largest.end()), hasSoftCap<Problem> ? 0x1.01p64 : 257);
 }
 
 Fill normal(float size) {
@@ -140,6 +153,55 @@ TYPED_TEST(SoftmaxTest, HiddenKeys) {
 
 TEST(SoftmaxTest, RowsThatSeeNothing) {
   checkRows<Window>([](int row, int key) { return row % 3 ? -kInfinity : key % 4; });
+}
+
+//===----------------------------------------------------------------------===//
+// warpgroup_soft_cap.cuh
+//===----------------------------------------------------------------------===//
+
+/// Where a polynomial stands for the hyperbolic tangent, the error of a capped score is at most 1.5e-4 of it.
+template <class Problem>
+void checkCapped(const Fill &fill) {
+  checkRows<Problem>(fill, 1.5e-4 * Problem::Score::softCap);
+}
+
+template <class Problem>
+class CappedSoftmaxTest : public testing::Test {};
+using CappedProblems = testing::Types<SoftCapProblem<Plain, kKeys, kKeys, 2>, SoftCapProblem<Plain, kKeys, kKeys, 30>,
+                                      SoftCapProblem<Plain, kKeys, kKeys, 53>>;
+TYPED_TEST_SUITE(CappedSoftmaxTest, CappedProblems);
+
+TYPED_TEST(CappedSoftmaxTest, RandomScores) {
+  // Scores for the polynomial, around its last argument, and at the cap.
+  for (float size : {1.0f, 10.0f, 40.0f, 1000.0f, 1e20f})
+    checkCapped<TypeParam>(normal(size));
+}
+TYPED_TEST(CappedSoftmaxTest, EqualScores) {
+  for (float score : {0.0f, -7.5f, 300.0f, -1e5f, 1e5f})
+    checkCapped<TypeParam>([=](int, int) { return score; });
+}
+TYPED_TEST(CappedSoftmaxTest, ScoresThatGrowOrFallFromTileToTile) {
+  for (float growth : {40.0f, -40.0f, 900.0f, -900.0f})
+    checkCapped<TypeParam>([=](int row, int key) { return growth * (key / kKeysPerTile - 2) + row % 3 + key % 5; });
+}
+TYPED_TEST(CappedSoftmaxTest, HiddenKeys) {
+  checkCapped<TypeParam>([](int row, int key) { return key == row * 7 % kKeys ? 3.0f : -kInfinity; });
+  checkCapped<TypeParam>([](int row, int key) { return (key + row) % 2 ? 40.0f * (key / 200) : -kInfinity; });
+  // The tile that comes first is hidden, and the others are at one of the ends.
+  for (float score : {-20000.0f, 20000.0f})
+    checkCapped<TypeParam>([=](int, int key) { return key < kKeysPerTile ? -kInfinity : score + key % 3; });
+  checkCapped<TypeParam>([](int row, int key) { return row % 3 ? -kInfinity : key % 4; });
+}
+TYPED_TEST(CappedSoftmaxTest, NotANumber) {
+  // A score that is not a number makes its row one, with both ways to compute the tangent.
+  for (float other : {1.0f, 1e5f}) {
+    std::vector<float> scores(kRows * kKeys, other), values(kKeys, 1), means(kRows), logSumExp(kRows), largest(128, 0);
+    scores[3 * kKeys + 200] = std::numeric_limits<float>::quiet_NaN();
+    launchBlocks(weigh<TypeParam>, 1, 128, 0, scores.data(), values.data(), means.data(), logSumExp.data(),
+                 largest.data());
+    for (int row = 0; row < kRows; ++row)
+      EXPECT_EQ(std::isnan(means[row]), row == 3) << "row " << row;
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -54,6 +54,13 @@ TEST(WarpgroupAttentionForwardTest, TilesThatAWarpgroupDoesNotSee) {
   checkForward<WindowProblem<HostProblem<1, 2, 1, 820, 420, 64, false>, 40, 7>, 3, 32>(2);
   checkForward<WindowProblem<HostProblem<1, 1, 1, 300, 900, 64, false>, -100, 250>, 2, 64>(2);
 }
+TEST(WarpgroupAttentionForwardTest, SoftCaps) {
+  checkForward<SoftCapProblem<HostProblem<1, 2, 1, 420, 420, 64, true>, 419, 0, 30>, 3, 112>(2);
+  checkForward<SoftCapProblem<HostProblem<1, 2, 1, 420, 420, 64, false>, 150, 9, 2>, 3, 96>(2);
+  checkForward<SoftCapProblem<HostProblem<1, 2, 2, 300, 420, 128, true>, 299, 0, 50>>(2);
+  // Most queries see nothing.
+  checkForward<SoftCapProblem<HostProblem<1, 1, 1, 300, 60, 64, false>, 20, 0, 5>>(1);
+}
 TEST(WarpgroupAttentionForwardTest, LinearBiases) {
   checkForward<SlopeProblem<HostProblem<1, 2, 1, 420, 420, 64, false>, 150, 9>, 3, 96>(2);
   checkForward<SlopeProblem<HostProblem<1, 2, 2, 300, 420, 128, true>, 299, 0>>(2);

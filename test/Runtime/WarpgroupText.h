@@ -38,6 +38,7 @@
 #include "warpgroup_bias.cuh"
 #include "warpgroup_mask.cuh"
 #include "warpgroup_softmax.cuh"
+#include "warpgroup_soft_cap.cuh"
 #include "warpgroup_epilogue.cuh"
 #include "warpgroup_attention_forward.cuh"
 #include "sampled_mean.cuh"
@@ -239,6 +240,22 @@ struct QuarterProblem : Base {
     float compute(float score, int /*batch*/, int /*head*/, int /*query*/, int /*key*/, float &derivative) const {
       derivative = 0.25f;
       return score / 4;
+    }
+  };
+};
+
+/// The same with a soft cap that the softmax computes.
+template <class Base, int before, int after, int cap>
+struct SoftCapProblem : Base {
+  struct Score {
+    static constexpr bool exists = true, onlyHides = false, returnsDerivative = false;
+    static constexpr bool interiorIsScore = false, interiorIsGeneral = true;
+    static constexpr int firstDistance = Base::isCausal && after > 0 ? 0 : -after, lastDistance = before;
+    static constexpr int firstInterior = firstDistance, lastInterior = lastDistance;
+    static constexpr float softCap = cap, capSlope = 2.0f / cap;
+
+    float compute(float score, int /*batch*/, int /*head*/, int query, int key) const {
+      return query - key <= before && query - key >= -after ? cap * std::tanh(2 * score / cap) : -infinity();
     }
   };
 };

@@ -11,6 +11,7 @@
 #include "LinearBias.h"
 #include "ScoreFunctionPrinter.h"
 #include "ScoreInspection.h"
+#include "SoftCap.h"
 #include "cs336/Codegen/ScoreToScalars.h"
 #include "cs336/Dialect/CS336/IR/ScoreFunction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -62,8 +63,13 @@ static void assumeWhole(func::FuncOp interior, const ScoreInspection &inspection
   assert(succeeded(folded) && "folding scalar code does not fail");
 }
 
+bool ScoreText::describesCap(func::FuncOp interior) const {
+  return capsWithExponentials && !inspectsTiles && getNumResults() == 1 && distances.interior == distances.visible &&
+         SoftCap::find(interior);
+}
+
 bool ScoreText::isInteriorOrHidden(const DeviceKernel &kernel) const {
-  if (distances.interior.first != distances.visible.first || distances.interior.last != distances.visible.last)
+  if (distances.interior != distances.visible)
     return false;
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.source->getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
@@ -79,7 +85,7 @@ bool ScoreText::isInteriorOrHidden(const DeviceKernel &kernel) const {
   Block &inside = interior->getBody().front();
   if (distances.onlyHides)
     return inside.getTerminator()->getOperand(0) == inside.getArgument(score::kScore);
-  return !inspectsTiles && getNumResults() == 1 && LinearBias::find(*interior, printer);
+  return !inspectsTiles && getNumResults() == 1 && (LinearBias::find(*interior, printer) || describesCap(*interior));
 }
 
 void ScoreText::emit(raw_ostream &os, const DeviceKernel &kernel) const {
@@ -122,6 +128,8 @@ void ScoreText::emit(raw_ostream &os, const DeviceKernel &kernel) const {
   if (addsBiasInSteps && !distances.onlyHides && !returnsDerivative)
     if (std::optional<LinearBias> bias = LinearBias::find(*interior, printer))
       os << bias->print(kernel.source->getContext());
+  if (describesCap(*interior))
+    os << SoftCap::find(*interior)->print(kernel.source->getContext());
   os << inspect << "  };\n";
 }
 

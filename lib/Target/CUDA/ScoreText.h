@@ -26,6 +26,9 @@ struct ScoreText {
   bool inspectsTiles = false;
   /// True if the kernel adds linear biases in steps. The structure then has the members that describe such a bias.
   bool addsBiasInSteps = false;
+  /// True if the kernel computes soft caps together with exponentials. The structure then has the members that describe
+  /// such a cap.
+  bool capsWithExponentials = false;
   /// True if the forward kernel hides single pairs, but never computes scores for them, which requires
   /// `isInteriorOrHidden`.
   bool onlyHidesPairs = false;
@@ -35,7 +38,7 @@ struct ScoreText {
   /// Returns whether data can hide all pairs of a tile, in a way that kernels can find (ScoreInspection).
   bool hidesTiles(const DeviceKernel &kernel) const;
   /// Returns whether all visible pairs have interior scores: the scaled score, or, if the kernel skips no tiles that
-  /// data hides, the scaled score plus a linear bias.
+  /// data hides, the scaled score plus a linear bias or with a soft cap.
   bool isInteriorOrHidden(const DeviceKernel &kernel) const;
   /// Writes the structure `Score`; runtime/kernels/attention.cuh describes its members.
   void emit(llvm::raw_ostream &os, const DeviceKernel &kernel) const;
@@ -43,6 +46,8 @@ struct ScoreText {
   std::string getInitializer(const DeviceKernel &kernel) const;
 
 private:
+  /// Returns whether the structure has members for a soft cap, given the function of interior scores.
+  bool describesCap(mlir::func::FuncOp interior) const;
   /// Returns the operands for the tables, once each.
   llvm::SmallVector<unsigned> getOperands() const;
   /// Returns 2 if the kernels use the derivative, otherwise 1.

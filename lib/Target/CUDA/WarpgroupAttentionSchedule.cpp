@@ -80,6 +80,8 @@ FailureOr<AttentionProblem> WarpgroupAttentionSchedule::read(const DeviceKernel 
     problem->score->inspectsTiles = isWorthInspecting(*problem) && problem->score->hidesTiles(kernel);
     // A gradient that also looks for hidden tiles has no registers for a bias.
     problem->score->addsBiasInSteps = problem->scale > 0 && !(problem->isBackward && problem->score->inspectsTiles);
+    // Numerators of capped scores need the range of bf16.
+    problem->score->capsWithExponentials = problem->scale > 0 && problem->element.isBF16() && !problem->isBackward;
     problem->score->onlyHidesPairs = problem->scale > 0 && problem->score->isInteriorOrHidden(kernel);
   }
   return problem;

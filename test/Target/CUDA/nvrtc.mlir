@@ -9,6 +9,7 @@
 // RUN: cs336-translate --emit-cuda --require-all %S/attention-scores.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=SCORES --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/plain-attention.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=PLAIN --implicit-check-not=spilled
 // RUN: sed 's/ARCH/sm_90a/' %S/warpgroup-attention.mlir | cs336-translate --emit-cuda --require-all - | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=WARPGROUP --implicit-check-not=spilled --implicit-check-not=serialised
+// RUN: cs336-translate --emit-cuda --require-all %S/warpgroup-soft-cap.mlir | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=SOFT-CAP --implicit-check-not=spilled --implicit-check-not=serialised
 // RUN: cs336-translate --emit-cuda --require-all %S/warpgroup-gradient.mlir | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=GRADIENT --implicit-check-not=spilled --implicit-check-not=serialised
 // RUN: cs336-translate --emit-cuda --require-all %S/warpgroup-gradient-scores.mlir | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=GRADIENT-SCORES --implicit-check-not=spilled --implicit-check-not=serialised
 // RUN: cs336-opt --cuda-select-schedules=arch=sm_90a --mlir-print-debuginfo=false %S/warpgroup-gradient-scores.mlir | sed 's/passes = 1 : i64, \(schedule = "warpgroup_attention"\), sums = {[^}]*}/passes = 2 : i64, \1/' | cs336-translate --emit-cuda --require-all | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=TWO-PASSES --implicit-check-not=spilled --implicit-check-not=serialised
@@ -67,6 +68,7 @@
 // GRADIENT-SCORES: sm_90a: 24 kernels
 // TWO-PASSES: sm_90a: 17 kernels
 // ONE-PASS: sm_90a: 25 kernels
+// SOFT-CAP: sm_90a: 6 kernels
 // HIDDEN: sm_90a: 27 kernels
 // SIZES: sm_90a: 24 kernels
 

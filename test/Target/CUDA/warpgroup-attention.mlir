@@ -10,7 +10,7 @@
 // RUN: FileCheck %s --check-prefix=SELECT < %t.mlir
 // SELECT: exec.kernel @lengthy
 // SELECT-SAME: exec.schedules = {sm_90a = [{forward = {heads = 16 : i64, rows = 192 : i64, stages = 2 : i64, tile = 128 : i64}, schedule = "warpgroup_attention"}]}
-// SELECT: exec.kernel @capped
+// SELECT: exec.kernel @curved
 // SELECT-SAME: exec.schedules = {sm_90a = [{forward = {heads = 16 : i64, rows = 192 : i64, stages = 2 : i64, tile = 96 : i64}, schedule = "warpgroup_attention"}]}
 // SELECT: exec.kernel @many
 // SELECT-SAME: exec.schedules = {sm_90a = [{forward = {heads = 8 : i64, rows = 128 : i64, stages = 2 : i64, tile = 128 : i64}, schedule = "warpgroup_attention"}]}
@@ -60,15 +60,15 @@ exec.kernel @lengthy(%q: tensor<1x4200x16x64xbf16>, %k: tensor<1x4200x16x64xbf16
 }
 
 // With a score function, tiles of fewer keys leave it registers.
-// CHECK: //===- capped -===//
+// CHECK: //===- curved -===//
 // CHECK: // Schedule warpgroup_attention: 192 queries per block of 3 warpgroups and one for copies, keys in tiles of 96, by wgmma.
-// CHECK: WarpgroupAttentionForward<capped_problem, capped_wgmma, 3, 96, 2, 2>;
-exec.kernel @capped(%q: tensor<1x4200x16x64xbf16>, %k: tensor<1x4200x16x64xbf16>, %v: tensor<1x4200x16x64xbf16>)
+// CHECK: WarpgroupAttentionForward<curved_problem, curved_wgmma, 3, 96, 2, 2>;
+exec.kernel @curved(%q: tensor<1x4200x16x64xbf16>, %k: tensor<1x4200x16x64xbf16>, %v: tensor<1x4200x16x64xbf16>)
     : (memref<1x4200x16x64xbf16>, memref<1x4200x16x64xbf16>, memref<1x4200x16x64xbf16>) -> (memref<1x4200x16x64xbf16>, memref<1x16x4200xf32>) {
   %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
       : tensor<1x4200x16x64xbf16>, tensor<1x4200x16x64xbf16> -> tensor<1x16x4200xf32> score() {
   ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>):
-    %r = cs336.tanh %s : tensor<f32>
+    %r = cs336.sin %s : tensor<f32>
     cs336.yield %r : tensor<f32>
   }
   exec.yield %o, %l : tensor<1x4200x16x64xbf16>, tensor<1x16x4200xf32>

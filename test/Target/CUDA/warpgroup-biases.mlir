@@ -3,11 +3,11 @@
 
 module attributes {exec.architectures = ["sm_90a"]} {
 // A slope by head, and numbers: the steps of the query and of the key are opposite. All visible pairs are interior, so
-// that three warpgroups have registers for 128 keys.
+// that three warpgroups have registers for 112 keys.
 // CHECK: struct slopes_problem {
 // CHECK: static constexpr bool biasHasSteps = true, biasIsOfDistance = true;
 // CHECK-NEXT: __device__ BiasSteps getBiasSteps(int batch, int head) const { return {-2.0f * in3[head], 2.0f * in3[head]}; }
-// CHECK: using Attention = WarpgroupAttentionForward<slopes_problem, slopes_wgmma, 3, 128, 2, 2>;
+// CHECK: using Attention = WarpgroupAttentionForward<slopes_problem, slopes_wgmma, 3, 112, 2, 2>;
 exec.kernel @slopes(%q: tensor<1x4096x2x64xbf16>, %k: tensor<1x4096x2x64xbf16>, %v: tensor<1x4096x2x64xbf16>, %slopes: tensor<2xf32>)
     : (memref<1x4096x2x64xbf16>, memref<1x4096x2x64xbf16>, memref<1x4096x2x64xbf16>, memref<2xf32>) -> (memref<1x4096x2x64xbf16>, memref<1x2x4096xf32>) {
   %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
@@ -32,6 +32,7 @@ exec.kernel @slopes(%q: tensor<1x4096x2x64xbf16>, %k: tensor<1x4096x2x64xbf16>, 
 // CHECK: struct far_problem {
 // CHECK: static constexpr bool biasHasSteps = false, biasIsOfDistance = true;
 // CHECK-NEXT: __device__ BiasSteps getBiasSteps(int batch, int head) const { return {0.0f, 0.0f}; }
+// CHECK-NEXT: };
 // CHECK: using Attention = WarpgroupAttentionForward<far_problem, far_wgmma, 3, 96, 2, 2>;
 exec.kernel @far(%q: tensor<1x4096x2x64xbf16>, %k: tensor<1x4096x2x64xbf16>, %v: tensor<1x4096x2x64xbf16>, %biases: tensor<129x2xf32>)
     : (memref<1x4096x2x64xbf16>, memref<1x4096x2x64xbf16>, memref<1x4096x2x64xbf16>, memref<129x2xf32>) -> (memref<1x4096x2x64xbf16>, memref<1x2x4096xf32>) {

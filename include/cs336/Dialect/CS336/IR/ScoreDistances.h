@@ -22,6 +22,7 @@ namespace cs336 {
 struct DistanceRange {
   int64_t first, last;
 
+  bool operator==(const DistanceRange &) const = default;
   /// Returns the number of pairs of `queries` queries and `keys` keys at these distances.
   int64_t countPairs(int64_t queries, int64_t keys) const;
 };
