@@ -20,6 +20,7 @@ class WarpgroupAttentionForward {
   using Tile = QueryTile<Problem, queriesPerTile, keysPerTile, headsPerGroup>;
   using Visited = VisitedKeyTiles<Problem, Tile, queriesPerTile, /*parts=*/warpgroups>;
   using Score = ScoreOf<Problem>;
+  using StepMatmul = BiasStepMatmul<Wgmma, keysPerTile>;
   /// The queue of the thread that copies.
   using Queue = typename SelectQueue<Tile::count, hidesTiles<Problem>>::Type;
   // The thread that copies keeps more numbers if data hides tiles.
@@ -32,12 +33,16 @@ class WarpgroupAttentionForward {
   /// queries.
   static constexpr int visitedTiles = barriers + Ring<queryStages>::bytes + 2 * Ring<stages>::bytes;
   static constexpr int chosenQueries = visitedTiles + 4 * warpgroups * stages;
+  /// If a matmul adds the steps of biases: its right operand.
+  static constexpr int biasColumns = visitedTiles;
 
 public:
   static constexpr int threads = 128 * (warpgroups + 1), tiles = Tile::count;
   /// The barriers, and the bytes by which the first tile may have to be moved for its alignment.
-  static constexpr int sharedBytes =
-      (hidesTiles<Problem> ? chosenQueries + queryStages * ChosenQueries::bytes : visitedTiles) + slabSlack;
+  static constexpr int sharedBytes = (hidesTiles<Problem>        ? chosenQueries + queryStages * ChosenQueries::bytes
+                                      : multipliesSteps<Problem> ? biasColumns + StepMatmul::bytes
+                                                                 : visitedTiles) +
+                                     slabSlack;
 
   /// `output` and `logSumExp` are null if they are not wanted. `bits` are those of Visited::Mask if data hides tiles,
   /// with ranks if `isRanked`.
@@ -51,6 +56,8 @@ public:
       attention.valueRing.init(1, warpgroups);
       publishBarriers();
     }
+    if constexpr (multipliesSteps<Problem>)
+      StepMatmul::writeColumns(attention.shared + biasColumns);
     __syncthreads();
     const int warpgroup = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);
     if (warpgroup == 0) {
@@ -157,6 +164,8 @@ private:
       const unsigned own = ownRows + queryRing.getStage() * Queries::bytes;
       int keyTile = tile.keyTiles - 1;
       skipTiles(turns, lane, keyTile, ownTiles.last);
+      if constexpr (multipliesSteps<Problem>)
+        stepMatmul.setStep(findBias<Problem>(score, tile, keyTile, lane).step, lane);
       queryRing.awaitFull();
       keyRing.awaitFull();
       turns.await();
@@ -300,7 +309,10 @@ private:
     return shared + chosenQueries + queryRing.getStage() * ChosenQueries::bytes;
   }
   __device__ void multiplyKeys(unsigned own) {
-    Keys::template multiplyTransposed<Queries>(scores, own, shared + keyTiles + keyRing.getStage() * Keys::bytes);
+    if constexpr (multipliesSteps<Problem>)
+      stepMatmul.multiply(scores, shared + biasColumns);
+    Keys::template multiplyTransposed<Queries>(scores, own, shared + keyTiles + keyRing.getStage() * Keys::bytes,
+                                               /*adds=*/multipliesSteps<Problem>);
   }
   __device__ void multiplyValues(int adds) {
     Keys::multiply(result, left, shared + valueTiles + valueRing.getStage() * Keys::bytes, adds);
@@ -312,5 +324,6 @@ private:
   // Per computing thread: parts of two rows.
   float scores[keysPerTile / 2], result[Keys::columns / 2];
   unsigned left[keysPerTile / 4];
+  StepMatmul stepMatmul;
   typename SelectSoftmax<Problem>::Type softmax;
 };

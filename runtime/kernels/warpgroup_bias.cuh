@@ -19,6 +19,13 @@ template <class Problem>
 inline constexpr bool hasLinearBias<Problem, decltype(static_cast<void>(&ScoreOf<Problem>::getBiasSteps))> =
     (Problem::scale > 0);
 
+/// True if a matmul adds the steps of such a bias to the scores of a tile (warpgroup_bias_steps.cuh), which are then
+/// all interior: if the score function has the member `multipliesSteps`.
+template <class Problem, class = void>
+inline constexpr bool multipliesSteps = false;
+template <class Problem>
+inline constexpr bool multipliesSteps<Problem, decltype(static_cast<void>(ScoreOf<Problem>::multipliesSteps))> = true;
+
 /// True if interior scores are softCap · tanh(capSlope · s), for the scaled score s: if the score function has these
 /// two members. Scores then stay q · k until the exponential (warpgroup_soft_cap.cuh).
 template <class Problem, class = void>
@@ -69,7 +76,8 @@ struct TileBias {
 template <class Problem>
 struct TileBias<Problem, true> {
   using Score = ScoreOf<Problem>;
-  /// The biases of the thread's first column in its two rows, in exponents of two.
+  /// The biases of the thread's first column in its two rows, in exponents of two. If a matmul adds the steps, those of
+  /// the tile's first column.
   float ofRows[2] = {0, 0};
   /// By how much the bias changes from one column to the next, divided by the scale.
   float step = 0;
@@ -85,7 +93,7 @@ struct TileBias<Problem, true> {
     if constexpr (Score::biasHasSteps) {
       const BiasSteps steps = function.getBiasSteps(batch, head);
       bias.step = inverseScale<Problem> * (rowsAreKeys ? steps.ofQuery : steps.ofKey);
-      if constexpr (!Score::biasIsOfDistance)
+      if constexpr (!Score::biasIsOfDistance || multipliesSteps<Problem>)
         bias.ofRows[1] += 8 * log2OfE * (rowsAreKeys ? steps.ofKey : steps.ofQuery);
     }
     return bias;
@@ -95,7 +103,7 @@ struct TileBias<Problem, true> {
   /// from one row to the next, in the other direction.
   template <int size>
   __device__ void addSteps(float (&scores)[size]) const {
-    if constexpr (Score::biasHasSteps)
+    if constexpr (Score::biasHasSteps && !multipliesSteps<Problem>)
 #pragma unroll
       for (int i = 0; i < size; ++i)
         scores[i] = fmaf(step, 8 * (i / 4) + i % 2 - (Score::biasIsOfDistance ? 8 * (i / 2 % 2) : 0), scores[i]);

@@ -67,6 +67,11 @@ TEST(WarpgroupAttentionForwardTest, LinearBiases) {
   checkForward<PlaneProblem<HostProblem<2, 2, 1, 420, 420, 64, false>, 150, 9>>(2);
   checkForward<FarBiasProblem<HostProblem<1, 2, 1, 500, 500, 64, true>, 130>, 3, 96>(2);
 }
+TEST(WarpgroupAttentionForwardTest, LinearBiasesByMatmul) {
+  checkForward<MultipliedSteps<SlopeProblem<HostProblem<1, 2, 1, 420, 420, 64, false>, 150, 9>>, 3, 112>(2);
+  checkForward<MultipliedSteps<SlopeProblem<HostProblem<1, 2, 2, 300, 420, 128, true>, 299, 0>>>(2);
+  checkForward<MultipliedSteps<PlaneProblem<HostProblem<2, 2, 1, 420, 420, 64, false>, 150, 9>>>(2);
+}
 /// Sizes that a person can select, and that are not chosen.
 TEST(WarpgroupAttentionForwardTest, SelectedSizes) {
   checkForward<HostProblem<1, 2, 1, 300, 300, 64, true>, 2, 48, 2, 4>(2);

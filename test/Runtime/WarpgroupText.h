@@ -39,6 +39,7 @@
 #include "warpgroup_mask.cuh"
 #include "warpgroup_softmax.cuh"
 #include "warpgroup_soft_cap.cuh"
+#include "warpgroup_bias_steps.cuh"
 #include "warpgroup_epilogue.cuh"
 #include "warpgroup_attention_forward.cuh"
 #include "sampled_mean.cuh"
@@ -153,6 +154,14 @@ struct PlaneProblem : Base {
     BiasSteps getBiasSteps(int batch, int head) const {
       return {0.002f * static_cast<float>(batch + 1), 0.01f * static_cast<float>(head + 1)};
     }
+  };
+};
+
+/// One of these biases whose steps a matmul adds.
+template <class Problem>
+struct MultipliedSteps : Problem {
+  struct Score : Problem::Score {
+    static constexpr bool multipliesSteps = true;
   };
 };
 

@@ -160,9 +160,8 @@ static std::string print(const BiasStep &step, MLIRContext *context) {
 
 std::string LinearBias::print(MLIRContext *context) const {
   auto print = [](bool value) { return value ? "true" : "false"; };
-  bool hasSteps = ofQuery.number != 0 || ofKey.number != 0;
   bool isOfDistance = ofQuery.number == -ofKey.number && ofQuery.factor == ofKey.factor;
-  return std::string("    static constexpr bool biasHasSteps = ") + print(hasSteps) +
+  return std::string("    static constexpr bool biasHasSteps = ") + print(hasSteps()) +
          ", biasIsOfDistance = " + print(isOfDistance) +
          ";\n    __device__ BiasSteps getBiasSteps(int batch, int head) const { return {" + ::print(ofQuery, context) +
          ", " + ::print(ofKey, context) + "}; }\n";

@@ -28,6 +28,7 @@ struct LinearBias {
   /// Returns the bias if the first result of a function of scalars is the scaled score plus such a bias, in float32. It
   /// may be a number.
   static std::optional<LinearBias> find(mlir::func::FuncOp scalars, const ScoreFunctionPrinter &printer);
+  bool hasSteps() const { return ofQuery.number != 0 || ofKey.number != 0; }
   /// Returns the text of the members of the structure `Score` that describe the bias.
   std::string print(mlir::MLIRContext *context) const;
 };

@@ -68,6 +68,16 @@ bool ScoreText::describesCap(func::FuncOp interior) const {
          SoftCap::find(interior);
 }
 
+bool ScoreText::hasBiasSteps(const DeviceKernel &kernel) const {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.source->getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  FailureOr<func::FuncOp> interior =
+      lowerScoreToScalars(*function, getNumResults(), builder, distances.interiorChoices);
+  assert(succeeded(interior) && "the schedule rejects unknown functions");
+  std::optional<LinearBias> bias = LinearBias::find(*interior, ScoreFunctionPrinter(kernel, tables, isRough));
+  return bias && bias->hasSteps();
+}
+
 bool ScoreText::isInteriorOrHidden(const DeviceKernel &kernel) const {
   if (distances.interior != distances.visible)
     return false;
@@ -128,6 +138,8 @@ void ScoreText::emit(raw_ostream &os, const DeviceKernel &kernel) const {
   if (addsBiasInSteps && !distances.onlyHides && !returnsDerivative)
     if (std::optional<LinearBias> bias = LinearBias::find(*interior, printer))
       os << bias->print(kernel.source->getContext());
+  if (multipliesBiasSteps)
+    os << "    static constexpr bool multipliesSteps = true;\n";
   if (describesCap(*interior))
     os << SoftCap::find(*interior)->print(kernel.source->getContext());
   os << inspect << "  };\n";

@@ -26,6 +26,8 @@ struct ScoreText {
   bool inspectsTiles = false;
   /// True if the kernel adds linear biases in steps. The structure then has the members that describe such a bias.
   bool addsBiasInSteps = false;
+  /// True if a matmul adds these steps, which requires `hasBiasSteps` and `isInteriorOrHidden`.
+  bool multipliesBiasSteps = false;
   /// True if the kernel computes soft caps together with exponentials. The structure then has the members that describe
   /// such a cap.
   bool capsWithExponentials = false;
@@ -40,6 +42,8 @@ struct ScoreText {
   /// Returns whether all visible pairs have interior scores: the scaled score, or, if the kernel skips no tiles that
   /// data hides, the scaled score plus a linear bias or with a soft cap.
   bool isInteriorOrHidden(const DeviceKernel &kernel) const;
+  /// Returns whether interior scores are the scaled score plus a linear bias that is not a number.
+  bool hasBiasSteps(const DeviceKernel &kernel) const;
   /// Writes the structure `Score`; runtime/kernels/attention.cuh describes its members.
   void emit(llvm::raw_ostream &os, const DeviceKernel &kernel) const;
   /// Returns the initializer of the structure: "{in3, in4}".

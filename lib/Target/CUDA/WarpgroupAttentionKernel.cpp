@@ -252,8 +252,9 @@ void WarpgroupAttentionKernel::collectDeviceSources(DeviceSources &sources) cons
                                          "warpgroup_bias.cuh",
                                          "warpgroup_mask.cuh",
                                          "warpgroup_epilogue.cuh"};
-  static constexpr StringRef forward[] = {"tile_queue.cuh", "query_tile.cuh", "warpgroup_softmax.cuh",
-                                          "warpgroup_soft_cap.cuh", "warpgroup_attention_forward.cuh"};
+  static constexpr StringRef forward[] = {"tile_queue.cuh",           "query_tile.cuh",
+                                          "warpgroup_softmax.cuh",    "warpgroup_soft_cap.cuh",
+                                          "warpgroup_bias_steps.cuh", "warpgroup_attention_forward.cuh"};
   static constexpr StringRef twoPasses[] = {"tile_queue.cuh",
                                             "query_tile.cuh",
                                             "key_gradient_tile.cuh",

@@ -83,6 +83,9 @@ FailureOr<AttentionProblem> WarpgroupAttentionSchedule::read(const DeviceKernel 
     // Numerators of capped scores need the range of bf16.
     problem->score->capsWithExponentials = problem->scale > 0 && problem->element.isBF16() && !problem->isBackward;
     problem->score->onlyHidesPairs = problem->scale > 0 && problem->score->isInteriorOrHidden(kernel);
+    // The parts of a step need the range of bf16.
+    problem->score->multipliesBiasSteps = !problem->isBackward && problem->element.isBF16() &&
+                                          problem->score->onlyHidesPairs && problem->score->hasBiasSteps(kernel);
   }
   return problem;
 }

@@ -34,6 +34,7 @@ FailureOr<WarpgroupTiles> WarpgroupTiles::select(AttentionStage stage, const Att
   bool hasDerivatives = score && !score->distances.onlyShifts;
   WarpgroupTiles tiles = chooseSizes(stage, sizes, score, hasDerivatives);
   tiles.skipsHiddenTiles = score && score->inspectsTiles;
+  tiles.multipliesBiasSteps = score && score->multipliesBiasSteps;
   SelectedParameters selected(AttentionTiles::getStageName(stage), parameters);
   int64_t ownRows = tiles.getRowsPerBlock();
   selected.read("rows", ownRows);
@@ -261,6 +262,9 @@ int64_t WarpgroupTiles::getSharedBytes() const {
   // tile of queries.
   if (skipsHiddenTiles)
     bytes += 4 * stages * getMask().parts + (stage == AttentionStage::Forward ? 12 * queryStages : 0);
+  // One row of 16 bytes per column of scores.
+  if (multipliesBiasSteps)
+    bytes += 16 * streamedRows;
   if (stage == AttentionStage::BackwardQueries)
     bytes += ring + sizes.headDim * 4 + 96 * 8 * 4;
   if (stage == AttentionStage::BackwardKeys)

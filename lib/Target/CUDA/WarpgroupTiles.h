@@ -84,6 +84,8 @@ private:
   /// Only for the forward pass: tiles of queries in shared memory, two if there is room.
   int64_t queryStages = 1;
   bool skipsHiddenTiles = false;
+  /// Only for the forward pass: whether a matmul adds the steps of a bias.
+  bool multipliesBiasSteps = false;
   /// Only for the forward pass: heads that are computed at the same time.
   int64_t headsPerGroup;
 

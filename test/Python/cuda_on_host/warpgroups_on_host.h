@@ -385,11 +385,16 @@ struct HostWgmma {
         }
       });
     }
-    /// Loads an element of a matrix whose rows of 128 bytes begin at the address of a description.
+    /// Loads an element of the matrix of a description: of rows of 128 bytes with a swizzle of 128 bytes, or, without a
+    /// swizzle, of groups of 8 rows and 8 columns.
     static float load(unsigned long long description, int row, int column) {
-      const unsigned address = (description & 0x3fff) << 4;
-      return TensorCore<Element>::getFirst(HostSharedMemory::current.load<uint16_t>(
-          HostTensorMap::swizzle(address + row * 128 + column * HostTensorMap::elementBytes)));
+      auto getBytes = [=](int firstBit) { return static_cast<unsigned>(description >> firstBit & 0x3fff) << 4; };
+      const unsigned address =
+          description >> 62 == 1
+              ? HostTensorMap::swizzle(getBytes(0) + row * 128 + column * HostTensorMap::elementBytes)
+              : getBytes(0) + row / 8 * getBytes(32) + row % 8 * 16 + column / 8 * getBytes(16) +
+                    column % 8 * HostTensorMap::elementBytes;
+      return TensorCore<Element>::getFirst(HostSharedMemory::current.load<uint16_t>(address));
     }
   };
 };

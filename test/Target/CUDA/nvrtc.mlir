@@ -9,6 +9,7 @@
 // RUN: cs336-translate --emit-cuda --require-all %S/attention-scores.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=SCORES --implicit-check-not=spilled
 // RUN: cs336-translate --emit-cuda --require-all %S/plain-attention.mlir | cs336-nvrtc-check --arch sm_80,sm_90a,sm_100a,sm_120 | FileCheck %s --check-prefix=PLAIN --implicit-check-not=spilled
 // RUN: sed 's/ARCH/sm_90a/' %S/warpgroup-attention.mlir | cs336-translate --emit-cuda --require-all - | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=WARPGROUP --implicit-check-not=spilled --implicit-check-not=serialised
+// RUN: cs336-translate --emit-cuda --require-all %S/warpgroup-biases.mlir | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=BIASES --implicit-check-not=spilled --implicit-check-not=serialised
 // RUN: cs336-translate --emit-cuda --require-all %S/warpgroup-soft-cap.mlir | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=SOFT-CAP --implicit-check-not=spilled --implicit-check-not=serialised
 // RUN: cs336-translate --emit-cuda --require-all %S/warpgroup-gradient.mlir | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=GRADIENT --implicit-check-not=spilled --implicit-check-not=serialised
 // RUN: cs336-translate --emit-cuda --require-all %S/warpgroup-gradient-scores.mlir | cs336-nvrtc-check --arch sm_90a | FileCheck %s --check-prefix=GRADIENT-SCORES --implicit-check-not=spilled --implicit-check-not=serialised
@@ -68,6 +69,7 @@
 // GRADIENT-SCORES: sm_90a: 24 kernels
 // TWO-PASSES: sm_90a: 17 kernels
 // ONE-PASS: sm_90a: 25 kernels
+// BIASES: sm_90a: 4 kernels
 // SOFT-CAP: sm_90a: 6 kernels
 // HIDDEN: sm_90a: 27 kernels
 // SIZES: sm_90a: 24 kernels
