@@ -8,8 +8,8 @@
 // All threads of a computing warpgroup call these functions together. A thread has parts of two rows, r and r + 8; the
 // four threads with the same lane / 4 have the other parts. Scores are in wgmma.cuh's order, before the scale.
 
-/// What a thread keeps of its two rows, in units of the exponent of two: a reference r, and its part of Σ 2^(s − r)
-/// over the scores s.
+/// The numbers of a thread's two rows, in units of the exponent of two: a reference r, and the thread's part of
+/// Σ 2^(s − r) over the scores s.
 class SoftmaxSums {
 public:
   /// Returns the sum of the numerators of the thread's first or second row, over all tiles.
