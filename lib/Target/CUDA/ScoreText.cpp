@@ -49,12 +49,17 @@ std::string ScoreText::whyUnknown(const DeviceKernel &kernel) const {
   return "";
 }
 
+func::FuncOp ScoreText::lower(ModuleOp module, const DenseMap<Operation *, bool> &known) const {
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  FailureOr<func::FuncOp> scalars = lowerScoreToScalars(*function, getNumResults(), builder, known);
+  assert(succeeded(scalars) && "the schedule rejects unknown functions");
+  return *scalars;
+}
+
 bool ScoreText::hidesTiles(const DeviceKernel &kernel) const {
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.source->getLoc());
-  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
-  FailureOr<func::FuncOp> scalars = lowerScoreToScalars(*function, getNumResults(), builder);
-  assert(succeeded(scalars) && "the schedule rejects unknown functions");
-  return ScoreInspection(*scalars, *scalars, ScoreFunctionPrinter(kernel, tables, isRough)).hidesTiles();
+  func::FuncOp scalars = lower(*module);
+  return ScoreInspection(scalars, scalars, ScoreFunctionPrinter(kernel, tables, isRough)).hidesTiles();
 }
 
 /// Gives the conditions of `interior` the results that they have in tiles that are whole.
@@ -70,11 +75,8 @@ bool ScoreText::describesCap(func::FuncOp interior) const {
 
 bool ScoreText::hasBiasSteps(const DeviceKernel &kernel) const {
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.source->getLoc());
-  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
-  FailureOr<func::FuncOp> interior =
-      lowerScoreToScalars(*function, getNumResults(), builder, distances.interiorChoices);
-  assert(succeeded(interior) && "the schedule rejects unknown functions");
-  std::optional<LinearBias> bias = LinearBias::find(*interior, ScoreFunctionPrinter(kernel, tables, isRough));
+  func::FuncOp interior = lower(*module, distances.interiorChoices);
+  std::optional<LinearBias> bias = LinearBias::find(interior, ScoreFunctionPrinter(kernel, tables, isRough));
   return bias && bias->hasSteps();
 }
 
@@ -82,40 +84,30 @@ bool ScoreText::isInteriorOrHidden(const DeviceKernel &kernel) const {
   if (distances.interior != distances.visible)
     return false;
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.source->getLoc());
-  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
-  FailureOr<func::FuncOp> interior =
-      lowerScoreToScalars(*function, getNumResults(), builder, distances.interiorChoices);
-  assert(succeeded(interior) && "the schedule rejects unknown functions");
+  func::FuncOp interior = lower(*module, distances.interiorChoices);
   ScoreFunctionPrinter printer(kernel, tables, isRough);
-  if (inspectsTiles) {
-    FailureOr<func::FuncOp> general = lowerScoreToScalars(*function, getNumResults(), builder);
-    assert(succeeded(general) && "the schedule rejects unknown functions");
-    assumeWhole(*interior, ScoreInspection(*general, *interior, printer));
-  }
-  Block &inside = interior->getBody().front();
+  if (inspectsTiles)
+    assumeWhole(interior, ScoreInspection(lower(*module), interior, printer));
+  Block &inside = interior.getBody().front();
   if (distances.onlyHides)
     return inside.getTerminator()->getOperand(0) == inside.getArgument(score::kScore);
-  return !inspectsTiles && getNumResults() == 1 && (LinearBias::find(*interior, printer) || describesCap(*interior));
+  return !inspectsTiles && getNumResults() == 1 && (LinearBias::find(interior, printer) || describesCap(interior));
 }
 
 void ScoreText::emit(raw_ostream &os, const DeviceKernel &kernel) const {
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.source->getLoc());
-  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
   bool returnsDerivative = getNumResults() == 2;
-  FailureOr<func::FuncOp> general = lowerScoreToScalars(*function, getNumResults(), builder);
-  FailureOr<func::FuncOp> interior =
-      lowerScoreToScalars(*function, getNumResults(), builder, distances.interiorChoices);
-  assert(succeeded(general) && succeeded(interior) && "the schedule rejects unknown functions");
+  func::FuncOp general = lower(*module), interior = lower(*module, distances.interiorChoices);
   ScoreFunctionPrinter printer(kernel, tables, isRough);
   std::string inspect;
   bool isGeneralInside = distances.interiorChoices.empty();
   if (inspectsTiles) {
-    ScoreInspection inspection(*general, *interior, printer);
+    ScoreInspection inspection(general, interior, printer);
     inspect = inspection.print();
     isGeneralInside &= inspection.getConditionsOfWhole().empty();
-    assumeWhole(*interior, inspection);
+    assumeWhole(interior, inspection);
   }
-  Block &inside = interior->getBody().front();
+  Block &inside = interior.getBody().front();
   bool interiorIsScore =
       distances.onlyHides && inside.getTerminator()->getOperand(0) == inside.getArgument(score::kScore);
   bool interiorIsGeneral = !interiorIsScore && isGeneralInside;
@@ -132,16 +124,16 @@ void ScoreText::emit(raw_ostream &os, const DeviceKernel &kernel) const {
   for (unsigned operand : getOperands())
     os << "    const " << ExpressionPrinter::getStorageType(kernel.operands[operand].getElementType()) << " *"
        << kernel.getOperandName(operand) << ";\n";
-  printer.printFunction(os, *general, "compute", returnsDerivative);
+  printer.printFunction(os, general, "compute", returnsDerivative);
   if (!interiorIsScore && !interiorIsGeneral)
-    printer.printFunction(os, *interior, "computeInterior", returnsDerivative);
+    printer.printFunction(os, interior, "computeInterior", returnsDerivative);
   if (addsBiasInSteps && !distances.onlyHides && !returnsDerivative)
-    if (std::optional<LinearBias> bias = LinearBias::find(*interior, printer))
+    if (std::optional<LinearBias> bias = LinearBias::find(interior, printer))
       os << bias->print(kernel.source->getContext());
   if (multipliesBiasSteps)
     os << "    static constexpr bool multipliesSteps = true;\n";
-  if (describesCap(*interior))
-    os << SoftCap::find(*interior)->print(kernel.source->getContext());
+  if (describesCap(interior))
+    os << SoftCap::find(interior)->print(kernel.source->getContext());
   os << inspect << "  };\n";
 }
 

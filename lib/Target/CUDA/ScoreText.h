@@ -50,6 +50,11 @@ struct ScoreText {
   std::string getInitializer(const DeviceKernel &kernel) const;
 
 private:
+  /// Returns the function as a function of scalars in the module, with the given results of comparisons, minima and
+  /// maxima (lowerScoreToScalars).
+  mlir::func::FuncOp
+  lower(mlir::ModuleOp module,
+        const llvm::DenseMap<mlir::Operation *, bool> &known = llvm::DenseMap<mlir::Operation *, bool>()) const;
   /// Returns whether the structure has members for a soft cap, given the function of interior scores.
   bool describesCap(mlir::func::FuncOp interior) const;
   /// Returns the operands for the tables, once each.
