@@ -81,8 +81,8 @@ static FailureOr<AttentionProblem> readAs(const DeviceKernel &kernel, Op op, boo
   for (unsigned operand = 0; operand < kernel.operands.size() && whyNot.empty(); ++operand)
     whyNot = whyLayoutIsRefused(kernel, operand, llvm::is_contained(tables, operand));
   if (op.hasScoreFunction() && whyNot.empty()) {
-    problem.score =
-        ScoreText{&op.getScoreFunction(), ScoreDistances::analyze(op), element.getIntOrFloatBitWidth() == 16, tables};
+    problem.score = ScoreText{&op.getScoreFunction(), ScoreDistances::analyze(op),
+                              element.getIntOrFloatBitWidth() == 16, problem.scale, tables};
     whyNot = problem.score->whyUnknown(kernel);
   }
   if (!whyNot.empty())

@@ -70,7 +70,7 @@ static void assumeWhole(func::FuncOp interior, const ScoreInspection &inspection
 
 bool ScoreText::describesCap(func::FuncOp interior) const {
   return capsWithExponentials && !inspectsTiles && getNumResults() == 1 && distances.interior == distances.visible &&
-         SoftCap::find(interior);
+         SoftCap::find(interior, scale);
 }
 
 bool ScoreText::hasBiasSteps(const DeviceKernel &kernel) const {
@@ -133,7 +133,7 @@ void ScoreText::emit(raw_ostream &os, const DeviceKernel &kernel) const {
   if (multipliesBiasSteps)
     os << "    static constexpr bool multipliesSteps = true;\n";
   if (describesCap(interior))
-    os << SoftCap::find(interior)->print(kernel.source->getContext());
+    os << SoftCap::find(interior, scale)->print(kernel.source->getContext());
   os << inspect << "  };\n";
 }
 

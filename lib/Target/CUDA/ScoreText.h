@@ -19,6 +19,8 @@ struct ScoreText {
   ScoreDistances distances;
   /// True if scores only affect results of 16 bits, so that functions may be approximate.
   bool isRough;
+  /// The factor of q · k in the scaled score.
+  double scale;
   /// The kernel's operands for the tables.
   llvm::SmallVector<unsigned> tables;
   /// True if the kernel skips tiles that data hides, which requires `hidesTiles`. The structure then has the member

@@ -39,9 +39,10 @@ static Multiple splitFactor(Value value) {
   return {value, 1};
 }
 
-std::optional<SoftCap> SoftCap::find(func::FuncOp scalars) {
-  // The smallest numerators of a row have to stay in the range of bf16.
-  constexpr double largestCap = 53;
+std::optional<SoftCap> SoftCap::find(func::FuncOp scalars, double scale) {
+  // The smallest numerators of a row have to stay in the range of bf16. The kernels square q · k where the argument is
+  // at most 0.7, and have a constant that is the fifth power of the slope.
+  constexpr double largestCap = 53, leastSlope = 0x1p-40, largestSlope = 0x1p20;
   Block &body = scalars.getBody().front();
   BlockArgument score = body.getArgument(score::kScore);
   Multiple result = splitFactor(body.getTerminator()->getOperand(0));
@@ -49,7 +50,8 @@ std::optional<SoftCap> SoftCap::find(func::FuncOp scalars) {
   if (!score.getType().isF32() || !tangent)
     return std::nullopt;
   Multiple argument = splitFactor(tangent.getOperand());
-  bool isInRange = result.factor > 0 && result.factor <= largestCap && argument.factor > 0;
+  double slope = scale * argument.factor;
+  bool isInRange = result.factor > 0 && result.factor <= largestCap && slope >= leastSlope && slope <= largestSlope;
   if (argument.value != score || !isInRange)
     return std::nullopt;
   return SoftCap{result.factor, argument.factor};

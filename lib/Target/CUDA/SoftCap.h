@@ -18,8 +18,9 @@ struct SoftCap {
   double cap, slope;
 
   /// Returns the soft cap if the first result of a function of scalars is one, in float32, that the kernels can
-  /// compute: with a positive slope, and with a cap from 0 to 53.
-  static std::optional<SoftCap> find(mlir::func::FuncOp scalars);
+  /// compute: with a cap from 0 to 53, and an argument of tanh that is `scale` · q · k times a number for which no
+  /// power of q · k overflows.
+  static std::optional<SoftCap> find(mlir::func::FuncOp scalars, double scale);
   /// Returns the text of the members of the structure `Score` that describe the cap.
   std::string print(mlir::MLIRContext *context) const;
 };

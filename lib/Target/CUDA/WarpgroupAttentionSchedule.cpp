@@ -81,7 +81,7 @@ FailureOr<AttentionProblem> WarpgroupAttentionSchedule::read(const DeviceKernel 
     // A gradient that also looks for hidden tiles has no registers for a bias.
     problem->score->addsBiasInSteps = problem->scale > 0 && !(problem->isBackward && problem->score->inspectsTiles);
     // Numerators of capped scores need the range of bf16.
-    problem->score->capsWithExponentials = problem->scale > 0 && problem->element.isBF16() && !problem->isBackward;
+    problem->score->capsWithExponentials = problem->element.isBF16() && !problem->isBackward;
     problem->score->onlyHidesPairs = problem->scale > 0 && problem->score->isInteriorOrHidden(kernel);
     // The parts of a step need the range of bf16.
     problem->score->multipliesBiasSteps = !problem->isBackward && problem->element.isBF16() &&

@@ -70,7 +70,7 @@
 // TWO-PASSES: sm_90a: 17 kernels
 // ONE-PASS: sm_90a: 25 kernels
 // BIASES: sm_90a: 4 kernels
-// SOFT-CAP: sm_90a: 6 kernels
+// SOFT-CAP: sm_90a: 7 kernels
 // HIDDEN: sm_90a: 27 kernels
 // SIZES: sm_90a: 24 kernels
 
