@@ -47,7 +47,7 @@ public:
   ForecastFlag(llvm::cl::OptionCategory &category, llvm::cl::SubCommand &subcommand)
       : opt("forecast",
             llvm::cl::desc("Measure nothing: print how many cells there are, how much memory the largest "
-                           "needs, and about how long it takes, as JSON"),
+                           "needs, and about how long it takes, as JSON; --format and --output have no effect"),
             llvm::cl::cat(category), llvm::cl::sub(subcommand)) {}
 };
 
