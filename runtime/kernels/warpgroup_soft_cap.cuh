@@ -66,12 +66,7 @@ private:
   __device__ void start(const float (&scores)[size]) {
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
-      float largest = scores[2 * row];
-#pragma unroll
-      for (int i = 0; i < size; ++i)
-        if (i / 2 % 2 == row)
-          largest = fmaxf(largest, scores[i]);
-      largest = reduceWarp<4>(largest, [](float a, float b) { return fmaxf(a, b); });
+      const float largest = reduceWarp<4>(findLargest(scores, row), [](float a, float b) { return fmaxf(a, b); });
       references[row] = fmaxf(cap * approximateTanh(slope * largest), cap - mostExponent);
       sums[row] = 0;
     }

@@ -21,6 +21,17 @@ protected:
   float references[2], sums[2];
 };
 
+/// Returns the largest score that the thread has of its first or second row.
+template <int size>
+__device__ inline float findLargest(const float (&scores)[size], int row) {
+  float largest = scores[2 * row];
+#pragma unroll
+  for (int i = 0; i < size; ++i)
+    if (i / 2 % 2 == row)
+      largest = fmaxf(largest, scores[i]);
+  return largest;
+}
+
 /// The softmax of a warpgroup's 64 rows of scores, whose tiles come one after the other. For the scores s of a row, in
 /// exponents of two: the largest score m so far, Σ 2^(s − m), and the numerators 2^(s − m). The numerator of the
 /// largest score is exactly 1. Others of much weight are just below 1, where numbers of 16 bits have the smallest
@@ -39,11 +50,7 @@ public:
     needsRescaling = false;
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
-      float largest = scores[2 * row];
-#pragma unroll
-      for (int i = 0; i < size; ++i)
-        if (i / 2 % 2 == row)
-          largest = fmaxf(largest, scores[i]);
+      float largest = findLargest(scores, row);
       auto larger = [](float a, float b) { return fmaxf(a, b); };
       // The threads of a row have different biases.
       if constexpr (hasLinearBias<Problem>)
