@@ -11,7 +11,6 @@
 #include "LinearBias.h"
 #include "ScoreFunctionPrinter.h"
 #include "ScoreInspection.h"
-#include "SoftCap.h"
 #include "cs336/Codegen/ScoreToScalars.h"
 #include "cs336/Dialect/CS336/IR/ScoreFunction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -68,9 +67,10 @@ static void assumeWhole(func::FuncOp interior, const ScoreInspection &inspection
   assert(succeeded(folded) && "folding scalar code does not fail");
 }
 
-bool ScoreText::describesCap(func::FuncOp interior) const {
-  return capsWithExponentials && !inspectsTiles && getNumResults() == 1 && distances.interior == distances.visible &&
-         SoftCap::find(interior, scale);
+std::optional<SoftCap> ScoreText::findCap(func::FuncOp interior) const {
+  if (!capsWithExponentials || inspectsTiles || getNumResults() != 1 || distances.interior != distances.visible)
+    return std::nullopt;
+  return SoftCap::find(interior, scale);
 }
 
 bool ScoreText::hasBiasSteps(const DeviceKernel &kernel) const {
@@ -91,7 +91,7 @@ bool ScoreText::isInteriorOrHidden(const DeviceKernel &kernel) const {
   Block &inside = interior.getBody().front();
   if (distances.onlyHides)
     return inside.getTerminator()->getOperand(0) == inside.getArgument(score::kScore);
-  return !inspectsTiles && getNumResults() == 1 && (LinearBias::find(interior, printer) || describesCap(interior));
+  return !inspectsTiles && getNumResults() == 1 && (LinearBias::find(interior, printer) || findCap(interior));
 }
 
 void ScoreText::emit(raw_ostream &os, const DeviceKernel &kernel) const {
@@ -132,8 +132,8 @@ void ScoreText::emit(raw_ostream &os, const DeviceKernel &kernel) const {
       os << bias->print(kernel.source->getContext());
   if (multipliesBiasSteps)
     os << "    static constexpr bool multipliesSteps = true;\n";
-  if (describesCap(interior))
-    os << SoftCap::find(interior, scale)->print(kernel.source->getContext());
+  if (std::optional<SoftCap> cap = findCap(interior))
+    os << cap->print(kernel.source->getContext());
   os << inspect << "  };\n";
 }
 

@@ -8,6 +8,7 @@
 #ifndef CS336_LIB_TARGET_CUDA_SCORETEXT_H
 #define CS336_LIB_TARGET_CUDA_SCORETEXT_H
 
+#include "SoftCap.h"
 #include "cs336/Dialect/CS336/IR/ScoreDistances.h"
 #include "cs336/Target/CUDA/KernelSchedule.h"
 
@@ -57,8 +58,8 @@ private:
   mlir::func::FuncOp
   lower(mlir::ModuleOp module,
         const llvm::DenseMap<mlir::Operation *, bool> &known = llvm::DenseMap<mlir::Operation *, bool>()) const;
-  /// Returns whether the structure has members for a soft cap, given the function of interior scores.
-  bool describesCap(mlir::func::FuncOp interior) const;
+  /// Returns the soft cap that the structure describes, given the function of interior scores.
+  std::optional<SoftCap> findCap(mlir::func::FuncOp interior) const;
   /// Returns the operands for the tables, once each.
   llvm::SmallVector<unsigned> getOperands() const;
   /// Returns 2 if the kernels use the derivative, otherwise 1.
