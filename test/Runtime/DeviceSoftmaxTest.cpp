@@ -172,9 +172,25 @@ using CappedProblems = testing::Types<SoftCapProblem<Plain, kKeys, kKeys, 2>, So
 TYPED_TEST_SUITE(CappedSoftmaxTest, CappedProblems);
 
 TYPED_TEST(CappedSoftmaxTest, RandomScores) {
-  // Scores for the polynomial, around its last argument, and at the cap.
-  for (float size : {1.0f, 10.0f, 40.0f, 1000.0f, 1e20f})
+  // Scores for the polynomials, around their last arguments, and at the cap.
+  for (float size : {1.0f, 10.0f, 20.0f, 40.0f, 1000.0f, 1e20f})
     checkCapped<TypeParam>(normal(size));
+}
+TYPED_TEST(CappedSoftmaxTest, RowsAndTilesOfDifferentSizes) {
+  // The threads of a warp have scores for all polynomials and for the tangent, in tiles that come in any order.
+  constexpr float sizes[] = {0.01f, 0.1f, 0.25f, 2};
+  for (int tilesPerSize : {1, 2, 5})
+    checkCapped<TypeParam>([&, random = normal(1)](int row, int key) {
+      const int size = row % 3 + key / kKeysPerTile / tilesPerSize;
+      return sizes[size % 4] * random(row, key) / (TypeParam::Score::capSlope * static_cast<float>(TypeParam::scale));
+    });
+}
+TYPED_TEST(CappedSoftmaxTest, LimitsOfThePolynomials) {
+  for (float argument : {0.30f, 0.309f, 0.311f, 0.5f, 0.699f, 0.701f})
+    checkCapped<TypeParam>([=](int row, int key) {
+      return argument * (key % 2 ? 1 : -1) * (key % 7 == row % 7 ? 0.5f : 1) /
+             (TypeParam::Score::capSlope * static_cast<float>(TypeParam::scale));
+    });
 }
 TYPED_TEST(CappedSoftmaxTest, EqualScores) {
   for (float score : {0.0f, -7.5f, 300.0f, -1e5f, 1e5f})

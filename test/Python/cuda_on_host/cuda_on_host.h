@@ -89,6 +89,7 @@ T __shfl_up_sync(unsigned, T value, unsigned distance) {
 inline void __syncwarp() { HostBlock::current->ballot(true); }
 inline unsigned __ballot_sync(unsigned, bool value) { return HostBlock::current->ballot(value); }
 inline bool __any_sync(unsigned, bool value) { return HostBlock::current->ballot(value) != 0; }
+inline bool __all_sync(unsigned, bool value) { return HostBlock::current->ballot(!value) == 0; }
 inline int __ffs(unsigned bits) { return __builtin_ffs(bits); }
 inline int __clz(unsigned bits) { return bits == 0 ? 32 : __builtin_clz(bits); }
 inline int __popc(unsigned bits) { return __builtin_popcount(bits); }
