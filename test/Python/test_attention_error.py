@@ -14,11 +14,12 @@ output, and each gradient. Most of these roundings agree. Others are independent
 equal size differ by about 1 / √N of themselves. A case has at least 2^16 numbers over all seeds, except for a few
 with less than 256 numbers per seed: 1 / √N is 0.4 %. Where all errors of a row have one cause, such as the rounding of
 its output, N is the number of rows: 4 % for 2^16 numbers with a head_dim of 128. The bound is therefore 1.05 times the
-error of FlashAttention-2.
+error of FlashAttention-2, and FACTOR_OF_MANY times in cases with about 10^6 numbers in at least 14,000 rows.
 
-On an H200, the errors of the output are up to 1.04 times those of FlashAttention-2, without a mask and with a head_dim
-of 80 to 128. A probability that is exactly 1, because its score is the largest so far, has no error. FlashAttention-2
-has more such probabilities, because its tiles have fewer keys.
+A probability that is exactly 1, because its score is the largest so far, has no error. FlashAttention-2 has more of
+them: with a head_dim of 72 to 128 its tiles have fewer keys, and if there are few tiles of queries, it divides the keys
+among blocks, each of which has its own largest score. On an H200, the errors of our outputs are then up to 1.04 times
+FlashAttention-2's. With many tiles of queries they are 1.002 to 1.005 times as large, and equal with a head_dim of 64.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ Results = Mapping[str, Array]
 
 #: The bound of our errors over FlashAttention-2's.
 FACTOR = 1.05
+FACTOR_OF_MANY = 1.01
 #: The error of sums and exponentials in float32. Errors below it are not compared.
 FLOOR = 2.0**-20
 NAMES = ("y", "q", "k", "v")
@@ -120,6 +122,10 @@ ADVERSARIAL = [
     Shape(1, 1100, 1, 128, causal=False),
     Shape(1, 4133, 1, 64),
 ]
+# FlashAttention-2 does not divide the keys: on a GPU with 132 multiprocessors, from 212 tiles of 64 queries on.
+MANY_QUERIES = [Shape(1, 1100, 14, 64), Shape(1, 1100, 14, 64, causal=False), Shape(1, 1000, 14, 72, causal=False)]
+# The weights of the loss, a constant, would be too large for gradients.
+MANY_WIDE_QUERIES = [Shape(2, 1000, 8, dim, causal) for dim in (80, 96, 128) for causal in (True, False)]
 CASES = [(shape, "random") for shape in [*SHAPES, *LONG_SHAPES, *RAGGED, *ONE_ROW] if is_accepted(shape)]
 CASES += [(shape, inputs) for shape in ADVERSARIAL for inputs in INPUTS if inputs != "random"]
 
@@ -167,10 +173,12 @@ def compute_by_flash_attention(q: Array, k: Array, v: Array, gradient: Array, ca
     return {name: value.detach().double().cpu().numpy() for name, value in values}
 
 
-def check_errors(ours: list[Results], theirs: list[Results], exact: list[Results]) -> dict[str, tuple[float, float]]:
-    """Return the errors over all seeds, ours and theirs. Fails if one of ours is too large, or nothing is compared."""
+def check_errors(
+    ours: list[Results], theirs: list[Results], exact: list[Results], factor: float = FACTOR
+) -> dict[str, tuple[float, float]]:
+    """Return the errors over all seeds, ours and theirs. Fails if one of ours is above `factor` times theirs."""
     errors = {}
-    for name in NAMES:
+    for name in ours[0]:
         found, other, expected = (np.stack([results[name] for results in side]) for side in (ours, theirs, exact))
         if np.any(expected):
             errors[name] = relative_error(found, expected), relative_error(other, expected)
@@ -179,17 +187,17 @@ def check_errors(ours: list[Results], theirs: list[Results], exact: list[Results
             assert np.linalg.norm(found) <= 16 * FLOOR * math.sqrt(found.size), f"{name} is not 0"
     for name, (own, other) in errors.items():
         assert math.isfinite(other), f"{name}: FlashAttention-2's result is not finite"
-        assert own <= max(FACTOR * other, FLOOR), f"{name}: error {own:.3e}, FlashAttention-2's {other:.3e}"
-    assert {"y", "v"} <= errors.keys()
+        assert own <= max(factor * other, FLOOR), f"{name}: error {own:.3e}, FlashAttention-2's {other:.3e}"
+    assert {"y", "v"} & set(ours[0]) <= errors.keys()
     return errors
 
 
-@pytest.mark.skipif(bool(why_not()), reason=why_not())
-@pytest.mark.parametrize(("shape", "inputs"), CASES, ids=[f"{shape}-{inputs}" for shape, inputs in CASES])
-@pytest.mark.parametrize("dtype", ["bf16", "fp16"])
-def test_errors_are_like_flash_attentions(shape: Shape, inputs: str, dtype: Any) -> None:
+def compare(shape: Shape, inputs: str, dtype: Any, factor: float, mode: str) -> None:
+    """Check the errors of a shape, and print them. In mode "forward", only the output is compared."""
     program = shape.program()
-    session = open_session(compile_program(program.text("forward_backward"), fusion="flash", dtype=dtype))
+    if mode == "forward":
+        program.outputs = [("y", dict(program.outputs)["y"])]
+    session = open_session(compile_program(program.text(mode), fusion="flash", dtype=dtype))
     session.initialize(0)
     sizes = get_sizes(shape)
     gradient = loss_weights((*sizes[0][:2], sizes[0][2] * sizes[0][3])).reshape(sizes[0])
@@ -201,11 +209,36 @@ def test_errors_are_like_flash_attentions(shape: Shape, inputs: str, dtype: Any)
             session[name] = array.reshape(*array.shape[:2], -1).astype(np.float32)
         found = session.run("attention", {})
         shapes = zip(NAMES, ("y", *program.parameters), (sizes[0], *sizes), strict=True)
-        ours.append({name: found[output].reshape(size) for name, output, size in shapes})
+        ours.append({name: found[output].reshape(size) for name, output, size in shapes if output in found})
         theirs.append(compute_by_flash_attention(*operands, gradient, shape.causal, dtype))
         exact.append(compute_exactly(*operands, gradient, shape.causal))
-    for name, (own, other) in check_errors(ours, theirs, exact).items():
+    for name, (own, other) in check_errors(ours, theirs, exact, factor).items():
         print(f"{dtype} {shape} {inputs} {name}: error {own:.4e}, FlashAttention-2's {other:.4e}")
+
+
+with_flash_attention = pytest.mark.skipif(bool(why_not()), reason=why_not())
+in_both_types = pytest.mark.parametrize("dtype", ["bf16", "fp16"])
+
+
+@with_flash_attention
+@pytest.mark.parametrize(("shape", "inputs"), CASES, ids=[f"{shape}-{inputs}" for shape, inputs in CASES])
+@in_both_types
+def test_errors_are_like_flash_attentions(shape: Shape, inputs: str, dtype: Any) -> None:
+    compare(shape, inputs, dtype, FACTOR, "forward_backward")
+
+
+@with_flash_attention
+@pytest.mark.parametrize("shape", MANY_QUERIES, ids=str)
+@in_both_types
+def test_errors_of_many_queries(shape: Shape, dtype: Any) -> None:
+    compare(shape, "random", dtype, FACTOR_OF_MANY, "forward_backward")
+
+
+@with_flash_attention
+@pytest.mark.parametrize("shape", MANY_WIDE_QUERIES, ids=str)
+@in_both_types
+def test_outputs_of_many_queries(shape: Shape, dtype: Any) -> None:
+    compare(shape, "random", dtype, FACTOR_OF_MANY, "forward")
 
 
 # Tests of the comparison itself. On a GPU they would pass even if nothing was compared there.
