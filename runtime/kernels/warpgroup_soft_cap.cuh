@@ -108,7 +108,7 @@ private:
     areSmall = true;
   }
 
-  /// Whether all scores so far that are not hidden allow two terms, in all threads of the warp.
+  /// True if two terms suffice for all scores so far, except for hidden ones, in all threads of the warp.
   bool areSmall;
 };
 
