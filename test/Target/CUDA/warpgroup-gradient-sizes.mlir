@@ -1,4 +1,4 @@
-// The gradient in one pass for sizes that need other numbers of registers; nvrtc.mlir compiles them.
+// The gradient in one pass for sizes that need other numbers of registers; nvrtc-gradients.mlir compiles them.
 // RUN: cs336-translate --emit-cuda --require-all %s | FileCheck %s
 // CHECK: WarpgroupGradientSums<least_problem, {{.*}}, 4, 2, 3, true>;
 // CHECK: WarpgroupGradientSums<middle_shared_problem, {{.*}}, 2, 1, 3, false>;
