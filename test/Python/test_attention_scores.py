@@ -111,7 +111,7 @@ def test_float64(name: str) -> None:
 # The CPU has no kernels that skip tiles or that depend on the length: there, a few cases only test the test.
 LONG = [*HIDDEN_TILES, *FEW_KEYS, *LONG_DERIVATIVES, *LONG_FUNCTIONS]
 if DEVICE == "cpu":
-    LONG = [*HIDDEN_TILES[4:9:2], FEW_KEYS[0], FEW_KEYS[5], FEW_KEYS[8], LONG_DERIVATIVES[2]]
+    LONG = [HIDDEN_TILES[3], FEW_KEYS[5], LONG_DERIVATIVES[2]]
 
 
 @pytest.mark.parametrize("case", LONG, ids=str)
@@ -137,7 +137,7 @@ EMPTY = [
 ]
 
 
-@pytest.mark.parametrize("case", EMPTY if DEVICE != "cpu" else EMPTY[:2], ids=str)
+@pytest.mark.parametrize("case", EMPTY if DEVICE != "cpu" else EMPTY[:1], ids=str)
 @pytest.mark.parametrize("dtype", ["fp32", "bf16", "fp16"])
 @pytest.mark.filterwarnings("ignore:invalid value encountered")
 def test_rows_that_see_nothing(case: Attention, dtype: Any) -> None:
