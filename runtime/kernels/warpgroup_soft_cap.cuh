@@ -40,11 +40,12 @@ public:
   __device__ void exponentiate(float (&scores)[size], const TileBias<Problem> & = {}) {
     if constexpr (isFirst)
       start(scores);
+    // A mask often cuts the first tile. Three terms make the exponent of a hidden pair −∞, and two would make it ∞.
     float largest = 0;
 #pragma unroll
     for (int i = 0; i < size; ++i)
-      largest = fmaxf(largest, fabsf(scores[i]));
-    if (__builtin_expect(areSmall && largest <= limit<2>, true))
+      largest = fmaxf(largest, isFirst && scores[i] == -infinity() ? 0 : fabsf(scores[i]));
+    if (!isFirst && __builtin_expect(areSmall && largest <= limit<2>, true))
       exponentiateByPolynomial<2>(scores);
     else if (largest <= limit<3>)
       exponentiateByPolynomial<3>(scores);
@@ -59,7 +60,7 @@ public:
   __device__ void rescale(float (&)[size]) const {}
 
 private:
-  /// Replaces each q · k, at most `limit`<terms>, by its numerator.
+  /// Replaces each q · k, at most `limit`<terms>, by its numerator. With three terms, pairs may be hidden.
   template <int terms, int size>
   __device__ void exponentiateByPolynomial(float (&scores)[size]) {
 #pragma unroll
