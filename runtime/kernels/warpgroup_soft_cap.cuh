@@ -63,6 +63,8 @@ private:
   /// Replaces each q · k, at most `limit`<terms>, by its numerator. With three terms, pairs may be hidden.
   template <int terms, int size>
   __device__ void exponentiateByPolynomial(float (&scores)[size]) {
+    static_assert(terms == 2 || getCoefficient<terms, terms - 1>() >= 0x1p-126f,
+                  "hidden pairs multiply it by infinity");
 #pragma unroll
     for (int i = 0; i < size; ++i) {
       const float squared = scores[i] * scores[i];

@@ -40,9 +40,9 @@ static Multiple splitFactor(Value value) {
 }
 
 std::optional<SoftCap> SoftCap::find(func::FuncOp scalars, double scale) {
-  // The smallest numerators of a row have to stay in the range of bf16. The kernels square q · k where the argument is
-  // at most 0.7, and have a constant that is the fifth power of the slope.
-  constexpr double largestCap = 53, leastSlope = 0x1p-40, largestSlope = 0x1p20;
+  // The smallest numerators of a row have to stay in the range of bf16. The kernels have a constant of about cap ·
+  // slope⁵ / 10, and multiply it by the square of a hidden score, ∞: it must not be 0 in f32.
+  constexpr double leastCap = 0x1p-16, largestCap = 53, leastSlope = 0x1p-20, largestSlope = 0x1p20;
   Block &body = scalars.getBody().front();
   BlockArgument score = body.getArgument(score::kScore);
   Multiple result = splitFactor(body.getTerminator()->getOperand(0));
@@ -51,7 +51,8 @@ std::optional<SoftCap> SoftCap::find(func::FuncOp scalars, double scale) {
     return std::nullopt;
   Multiple argument = splitFactor(tangent.getOperand());
   double slope = scale * argument.factor;
-  bool isInRange = result.factor > 0 && result.factor <= largestCap && slope >= leastSlope && slope <= largestSlope;
+  bool isInRange =
+      result.factor >= leastCap && result.factor <= largestCap && slope >= leastSlope && slope <= largestSlope;
   if (argument.value != score || !isInRange)
     return std::nullopt;
   return SoftCap{result.factor, argument.factor};

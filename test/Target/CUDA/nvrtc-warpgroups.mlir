@@ -11,7 +11,7 @@
 
 // BIASES: sm_90a: 4 kernels
 
-// SOFT-CAP: sm_90a: 7 kernels
+// SOFT-CAP: sm_90a: 8 kernels
 
 // HIDDEN: sm_90a: 27 kernels
 
