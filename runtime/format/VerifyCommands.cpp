@@ -7,6 +7,7 @@
 
 #include "cs336/runtime/Executable.h"
 #include "cs336/runtime/format/Alignments.h"
+#include "format/CollectiveParts.h"
 #include "format/CommandVisitor.h"
 #include "format/Layout.h"
 #include "format/Verifier.h"
@@ -180,7 +181,7 @@ private:
       return Broken("unknown kind of collective or reduction");
     if (collective.sources.empty() || collective.sources.size() != collective.targets.size())
       return Broken(StrCat("a collective from ", collective.sources.size(), " buffers to ", collective.targets.size()));
-    if (collective.others && (!HasParts(collective.kind) || executable_.world_size < 2))
+    if (collective.others && (!WritesParts(collective.kind) || executable_.world_size < 2))
       return Broken(StrCat(format::EnumNameCollectiveKind(collective.kind), " between ", executable_.world_size,
                            " ranks cannot have only the parts of other ranks"));
     if (collective.kind == format::CollectiveKind::broadcast && collective.root >= executable_.world_size)
@@ -202,11 +203,6 @@ private:
       return false;
     int64_t columns = buffer.shape[2];
     return buffer.strides == std::vector<int64_t>{columns, buffer.shape[0] * columns, 1};
-  }
-
-  /// Returns true if a collective of this kind writes a part for each rank.
-  static bool HasParts(format::CollectiveKind kind) {
-    return kind == format::CollectiveKind::all_gather || kind == format::CollectiveKind::all_to_all;
   }
 
   /// Returns true if the collective makes `to` elements of `from`.

@@ -10,6 +10,7 @@
 #include "GradientProblem.h"
 #include "MergedKernel.h"
 #include "cs336/Dialect/CS336/IR/CS336Ops.h"
+#include "cs336/Dialect/CS336/IR/Collectives.h"
 #include "cs336/Dialect/Exec/Transforms/Lifetimes.h"
 
 using namespace mlir;
@@ -73,10 +74,9 @@ private:
 
 /// Returns whether the collective fills dense storage of its own with a part for each rank.
 static bool fillsStorage(exec::CollectiveOp collective, Value target) {
-  bool hasParts = collective.getKind() == CollectiveKind::AllGather || collective.getKind() == CollectiveKind::AllToAll;
   BufferOpInterface storage = getStorage(target);
-  return hasParts && !collective.getOthers() && collective.getGroup() > 1 && isa<AllocOp>(*storage) &&
-         BufferLayout(bufferType(target)).offset == 0 &&
+  return writesParts(collective.getKind()) && !collective.getOthers() && collective.getGroup() > 1 &&
+         isa<AllocOp>(*storage) && BufferLayout(bufferType(target)).offset == 0 &&
          bufferType(target).getNumElements() == storage.getBuffer().getType().getNumElements();
 }
 

@@ -10,6 +10,7 @@
 #include "device/CollectiveCommand.h"
 #include "device/cuda/CudaMemory.h"
 #include "device/cuda/PeerWork.h"
+#include "format/CollectiveParts.h"
 #include "status/StatusMacros.h"
 
 #include <algorithm>
@@ -57,7 +58,7 @@ bool IsGatheredFasterByNccl(const CommandContext &context, const format::Collect
 
 /// Returns true if the collective can be computed by this file. It depends on nothing that differs between ranks.
 bool IsSupported(const std::vector<Transfer> &transfers, format::CollectiveKind kind, int64_t most_reduced_bytes) {
-  bool gathers = OnlyCopies(kind);
+  bool gathers = WritesParts(kind);
   if (!gathers && kind != format::CollectiveKind::reduce_scatter && kind != format::CollectiveKind::all_reduce)
     return false;
   if (!gathers && SourceBytes(transfers) > most_reduced_bytes)
@@ -118,7 +119,7 @@ absl::StatusOr<std::unique_ptr<PeerWork>> PrepareWork(PeerGroup &peers, const st
                                                       const CommandContext &context,
                                                       const format::CollectiveT &collective, PeerStart start,
                                                       int64_t bytes) {
-  if (OnlyCopies(collective.kind))
+  if (WritesParts(collective.kind))
     return CopyToPeers(peers, transfers, collective.kind, start == PeerStart::kPreviousCopies);
   PeerReduction reduction = {static_cast<Reduction>(collective.reduction),
                              collective.kind == format::CollectiveKind::all_reduce};

@@ -7,6 +7,8 @@
 
 #include "device/cuda/PeerSequence.h"
 
+#include "format/CollectiveParts.h"
+
 #include "absl/algorithm/container.h"
 
 #include <cstdint>
@@ -37,7 +39,7 @@ bool Conflict(const Transfer &first, const Transfer &second) {
 
 PeerStart PeerSequence::Add(const format::CommandT *previous, const format::CommandT &command,
                             format::CollectiveKind kind, const std::vector<Transfer> &transfers) {
-  bool follows = previous && previous == latest_, gathers = OnlyCopies(kind);
+  bool follows = previous && previous == latest_, gathers = WritesParts(kind);
   bool continues = follows && gathers && !chain_.empty() && absl::c_none_of(transfers, [&](const Transfer &each) {
                      return absl::c_any_of(chain_, [&](const Transfer &earlier) { return Conflict(earlier, each); });
                    });

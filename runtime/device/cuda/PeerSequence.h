@@ -23,11 +23,6 @@ enum class PeerStart {
   kPreviousCopies, ///< The copies of the previous collective on this rank.
 };
 
-/// Returns true if a collective copies without reducing, each rank to any other one.
-inline bool OnlyCopies(format::CollectiveKind kind) {
-  return kind == format::CollectiveKind::all_gather || kind == format::CollectiveKind::all_to_all;
-}
-
 /// The collectives of a group, in the order of their stream, and what each of them waits for.
 ///
 /// A collective that directly follows another one in its stream relies on the other's last barrier. Executables are

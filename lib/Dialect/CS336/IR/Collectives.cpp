@@ -24,11 +24,15 @@ bool cs336::isReducing(CollectiveKind kind) {
   return kind == CollectiveKind::AllReduce || kind == CollectiveKind::ReduceScatter;
 }
 
+bool cs336::writesParts(CollectiveKind kind) {
+  return kind == CollectiveKind::AllGather || kind == CollectiveKind::AllToAll;
+}
+
 static LogicalResult verifyAttributes(Operation *op, const CollectiveAttributes &attributes) {
   StringRef kind = stringifyCollectiveKind(attributes.kind);
   if (attributes.group < 1)
     return op->emitOpError() << "group must have at least 1 rank, has " << attributes.group;
-  if (attributes.others && attributes.kind != CollectiveKind::AllGather && attributes.kind != CollectiveKind::AllToAll)
+  if (attributes.others && !writesParts(attributes.kind))
     return op->emitOpError() << kind << " cannot have only the parts of other ranks: all_gather and all_to_all can";
   if (attributes.others && attributes.group < 2)
     return op->emitOpError() << "has the parts of other ranks, but its group has 1 rank";

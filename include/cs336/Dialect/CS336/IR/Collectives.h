@@ -39,6 +39,8 @@ CollectiveAttributes getCollectiveAttributes(OpT op, bool others = false) {
 
 /// Returns whether the kind combines elements of several ranks, and therefore requires a reduction.
 bool isReducing(CollectiveKind kind);
+/// Returns whether the kind copies without reducing, and each target has a part from each rank.
+bool writesParts(CollectiveKind kind);
 
 /// Verifies the attributes, and that each source and the target at its position have types that the kind allows.
 /// `sources` and `targets` are tensors or buffers.
