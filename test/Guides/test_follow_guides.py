@@ -114,5 +114,5 @@ def test_reference_page_is_generated(tree: Path, page: Path) -> None:
     """The build writes the reference page of the new operations and passes."""
     run("ninja -C build/dev docs-generated", tree)
     texts = [path.read_text(encoding="utf-8") for path in (tree / "build/dev/docs").rglob("*.md")]
-    heading = {"AddingAPass": "### `-cs336-check-widths`", "AddingAnOp": "### `cs336.softplus`"}[page.stem]
+    heading = {"AddingAPass": "\n## `-cs336-check-widths`", "AddingAnOp": "### `cs336.softplus`"}[page.stem]
     assert sum(heading in text for text in texts) == 1
