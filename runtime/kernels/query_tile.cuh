@@ -33,9 +33,13 @@ struct QueryTile {
   /// `getRanked` returns the tile of a batch with a rank: rank 0 has the most work.
   template <class GetRanked>
   __device__ QueryTile(int number, GetRanked getRanked) {
-    const int group = number / (headsPerGroup * perHead), ofGroup = number % (headsPerGroup * perHead);
-    const int size = group == groups - 1 ? heads - group * headsPerGroup : headsPerGroup;
-    const int index = ofGroup / size, headOfAll = group * headsPerGroup + ofGroup % size;
+    // Divisions of unsigned numbers by constants are the fastest ones.
+    constexpr unsigned lastSize = heads - (groups - 1) * headsPerGroup;
+    const unsigned group = static_cast<unsigned>(number) / (headsPerGroup * perHead);
+    const unsigned ofGroup = number - group * (headsPerGroup * perHead);
+    const bool isSmaller = lastSize != headsPerGroup && group == groups - 1;
+    const int index = isSmaller ? ofGroup / lastSize : ofGroup / headsPerGroup;
+    const int headOfAll = group * headsPerGroup + ofGroup - index * (isSmaller ? lastSize : headsPerGroup);
     const bool beginsWithMost = (groups - 1 - group) % 2 == 0;
     head = headOfAll % Problem::queryHeads, batch = headOfAll / Problem::queryHeads;
     first = getRanked(batch, beginsWithMost ? index : perHead - 1 - index) * queriesPerTile;
