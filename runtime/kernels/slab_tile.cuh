@@ -13,7 +13,10 @@ constexpr int slabSlack = 1024 - static_cast<int>(sizeof(BankLine));
 /// A tile of `numRows` rows of one head, in slabs of 64 columns. A row of a slab is 128 bytes; chunk c of row r is at
 /// position c ^ (r % 8), as copies with a swizzle of 128 bytes write it. Columns from headDim on are zeros. Tiles are
 /// aligned to 1024 bytes, so `numRows` is a multiple of 8.
-template <class Wgmma, int headDim, int numRows>
+///
+/// `makesUniform` is true where the compiler does not see that all threads multiply the same matrices. It would move
+/// the description of each matmul from the registers of threads.
+template <class Wgmma, int headDim, int numRows, bool makesUniform = false>
 struct SlabTile {
   using Element = typename Wgmma::Element;
   static constexpr int rows = numRows, columns = (headDim + 15) / 16 * 16;
@@ -117,7 +120,9 @@ private:
   /// Returns the description of a matrix for the instruction: the address; the distance of slabs, which only matrices
   /// use whose rows are along the reduction axis; 1024 bytes from eight rows to the next; a swizzle of 128 bytes.
   __device__ static unsigned long long describe(unsigned address, int slabDistance = 16) {
-    return (address & 0x3ffff) >> 4 | static_cast<unsigned long long>(slabDistance >> 4) << 16 | 64ull << 32 |
-           1ull << 62;
+    unsigned low = (address & 0x3ffff) >> 4 | static_cast<unsigned>(slabDistance >> 4) << 16;
+    if constexpr (makesUniform)
+      low = makeUniform(low);
+    return low | 64ull << 32 | 1ull << 62;
   }
 };

@@ -15,11 +15,12 @@ template <class Problem, class Wgmma, int warpgroups, int keysPerTile, int stage
 class WarpgroupAttentionForward {
   using Element = typename Wgmma::Element;
   static constexpr int queriesPerTile = rowsPerWarpgroup * warpgroups;
-  using Queries = SlabTile<Wgmma, Problem::headDim, queriesPerTile>;
-  using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile>;
+  using Score = ScoreOf<Problem>;
+  // With a score function, the compiler may not see that all threads use the same stages of rings.
+  using Queries = SlabTile<Wgmma, Problem::headDim, queriesPerTile, /*makesUniform=*/Score::exists>;
+  using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile, /*makesUniform=*/Score::exists>;
   using Tile = QueryTile<Problem, queriesPerTile, keysPerTile, headsPerGroup>;
   using Visited = VisitedKeyTiles<Problem, Tile, queriesPerTile, /*parts=*/warpgroups>;
-  using Score = ScoreOf<Problem>;
   using StepMatmul = BiasStepMatmul<Wgmma, keysPerTile>;
   /// The queue of the thread that copies.
   using Queue = typename SelectQueue<Tile::count, hidesTiles<Problem>>::Type;
@@ -72,8 +73,17 @@ public:
 
 private:
   __device__ WarpgroupAttentionForward()
-      : shared(getSlabMemory()), queryRing(shared + barriers), keyRing(shared + barriers + Ring<queryStages>::bytes),
+      : shared(getMemory()), queryRing(shared + barriers), keyRing(shared + barriers + Ring<queryStages>::bytes),
         valueRing(shared + barriers + Ring<queryStages>::bytes + Ring<stages>::bytes) {}
+
+  /// Returns where tiles begin. Keeps the compiler from computing this again for each tile of keys. Without a score
+  /// function, this would be slower.
+  __device__ static unsigned getMemory() {
+    unsigned address = getSlabMemory();
+    if constexpr (Score::exists)
+      asm volatile("" : "+r"(address));
+    return address;
+  }
 
   __device__ static Tile findTile(int number, TileBits *bits, bool isRanked) {
     if constexpr (hidesTiles<Problem>)
@@ -162,10 +172,14 @@ private:
       const Tile tile = getTile(chosen);
       const auto ownTiles = OwnTiles::find<Problem>(tile, lane);
       const unsigned own = ownRows + queryRing.getStage() * Queries::bytes;
-      int keyTile = tile.keyTiles - 1;
+      const int lastTile = tile.keyTiles - 1;
+      int keyTile = lastTile;
       skipTiles(turns, lane, keyTile, ownTiles.last);
+      // Biases are linear in the keys, so those of all tiles follow from those of one.
+      const TileBias<Problem> lastBias = findBias<Problem>(score, tile, lastTile, lane);
+      auto getBias = [&] { return lastBias.move((keyTile - lastTile) * keysPerTile); };
       if constexpr (multipliesSteps<Problem>)
-        stepMatmul.setStep(findBias<Problem>(score, tile, keyTile, lane).step, lane);
+        stepMatmul.setStep(lastBias.step, lane);
       queryRing.awaitFull();
       keyRing.awaitFull();
       turns.await();
@@ -175,10 +189,11 @@ private:
       awaitMatmuls<0>();
       pin(scores);
       TileForm form = outerForm<Problem>;
+      const auto interior = findInterior(tile, lane);
       if constexpr (hidesTiles<Problem>)
-        form = getForm(loadVisitedTile(lane), tile, keyTile, lane);
+        form = getForm(loadVisitedTile(lane), interior, keyTile);
       keyRing.release(lane.isElected);
-      const auto bias = finishScores(score, tile, keyTile, form, findBias<Problem>(score, tile, keyTile, lane), lane);
+      const auto bias = finishScores(score, tile, keyTile, form, getBias(), lane);
       softmax.template exponentiate<true>(scores, bias);
       packLeft<Element>(left, scores);
 
@@ -211,12 +226,11 @@ private:
         adds = 1;
         turns.pass();
         if constexpr (hidesTiles<Problem>)
-          form = getForm(visited, tile, keyTile, lane);
-        const auto interiorBias = findBias<Problem>(score, tile, keyTile, lane);
+          form = getForm(visited, interior, keyTile);
         awaitMatmuls<1>();
         pin(scores);
         keyRing.release(lane.isElected);
-        const auto bias = finishScores(score, tile, keyTile, form, interiorBias, lane);
+        const auto bias = finishScores(score, tile, keyTile, form, getBias(), lane);
         softmax.template exponentiate<false>(scores, bias);
         awaitMatmuls<0>();
         pin(result);
@@ -246,7 +260,8 @@ private:
       awaitMatmuls<0>();
       pin(result);
       valueRing.release(lane.isElected);
-      skipTiles(turns, lane, keyTile, -1);
+      if constexpr (isFarHidden<Problem>)
+        skipTiles(turns, lane, keyTile, -1);
       if (output)
         storeOutput<Queries>(*output, ownRows + outputs, result, factors, tile, lane);
     }
@@ -286,14 +301,18 @@ private:
         valueRing.release(lane.isElected);
       }
   }
+  /// Returns the tiles of keys that are interior for all queries of the warpgroup.
+  __device__ static InteriorTiles findInterior(const Tile &tile, const WarpgroupLane &lane) {
+    if constexpr (hidesTiles<Problem>)
+      return InteriorTiles::find<Problem, Tile::keysPerTile>(tile.first + lane.warpgroup * rowsPerWarpgroup,
+                                                             tile.skippedKeys);
+    return {0, 0};
+  }
   /// Writes the number of a chosen tile of keys to `keyTile`, and returns its form.
-  __device__ static TileForm getForm(const VisitedTile &visited, const Tile &tile, int &keyTile,
-                                     const WarpgroupLane &lane) {
+  __device__ static TileForm getForm(const VisitedTile &visited, const InteriorTiles &interior, int &keyTile) {
     keyTile = getSeenNumber<Problem, Tile>(visited);
     if (visited.isMixed())
       return TileForm::Mixed;
-    const auto interior = InteriorTiles::find<Problem, Tile::keysPerTile>(
-        tile.first + lane.warpgroup * rowsPerWarpgroup, tile.skippedKeys);
     return keyTile >= interior.begin && keyTile < interior.end ? TileForm::Interior : outerForm<Problem>;
   }
   /// Returns what the copying thread left for this stage of keys. Unless data hides tiles, all are seen.

@@ -68,6 +68,7 @@ struct TileBias {
   __device__ static TileBias find(const ScoreOf<Problem> &, int, int, int, int) {
     return {};
   }
+  __device__ TileBias move(int) const { return {}; }
   template <int size>
   __device__ void addSteps(float (&)[size]) const {}
   __device__ static float addTo(float exponent, int) { return exponent; }
@@ -97,6 +98,16 @@ struct TileBias<Problem, true> {
         bias.ofRows[1] += 8 * log2OfE * (rowsAreKeys ? steps.ofKey : steps.ofQuery);
     }
     return bias;
+  }
+
+  /// Returns the bias of the tile whose first column is so many columns after that of this tile.
+  __device__ TileBias move(int columns) const {
+    TileBias moved = *this;
+    if constexpr (Score::biasHasSteps)
+#pragma unroll
+      for (float &bias : moved.ofRows)
+        bias = fmaf(static_cast<float>(columns) * scaleOfTiles<Problem>, step, bias);
+    return moved;
   }
 
   /// Adds what the biases of other columns have more than that of the first one. A bias by distance changes as much

@@ -31,6 +31,10 @@ __device__ inline void hideBefore(float (&scores)[size], const int (&firsts)[2])
 struct InteriorTiles {
   int begin, end;
 
+  /// True if `begin` is always 0: if no existing query is too far after the first keys.
+  template <class Problem>
+  static constexpr bool beginFirst = ScoreOf<Problem>::lastInterior >= Problem::queries - 1;
+
   /// `first` is the warpgroup's first query, and tiles are counted from key `skippedKeys` on.
   template <class Problem, int keysPerTile>
   __device__ static InteriorTiles find(int first, int skippedKeys) {
@@ -43,7 +47,7 @@ struct InteriorTiles {
     constexpr bool readsTables = !Score::interiorIsScore && !hasLinearBias<Problem> && !hasSoftCap<Problem>;
     if (end < 0 || (readsTables && last >= Problem::queries))
       return {0, 0};
-    return {firstKey > 0 ? countTiles(firstKey, keysPerTile) : 0, end / keysPerTile};
+    return {!beginFirst<Problem> && firstKey > 0 ? countTiles(firstKey, keysPerTile) : 0, end / keysPerTile};
   }
 };
 
@@ -156,9 +160,10 @@ __device__ inline void visitKeyTiles(const Tile &tile, const WarpgroupLane &lane
 #pragma unroll 1
     for (; keyTile >= begin; --keyTile)
       computeTile(TileForm::Interior);
+    if constexpr (!InteriorTiles::beginFirst<Problem>)
 #pragma unroll 1
-    for (; keyTile >= firstTile; --keyTile)
-      computeTile(outerForm<Problem>);
+      for (; keyTile >= firstTile; --keyTile)
+        computeTile(outerForm<Problem>);
   } else {
     // Without a causal mask, only the last tile of keys can have columns without a key. Callers compute it themselves.
     if constexpr (Problem::isCausal)
@@ -274,7 +279,7 @@ struct OwnTiles {
     const int firstQuery = tile.first + lane.warpgroup * rowsPerWarpgroup,
               skipped = tile.skippedKeys / Tile::keysPerTile;
     const auto visible = KeyTiles::find<Problem>(firstQuery, firstQuery + rowsPerWarpgroup, Tile::keysPerTile);
-    return {visible.first - skipped, visible.end - 1 - skipped};
+    return {isFarHidden<Problem> ? visible.first - skipped : 0, visible.end - 1 - skipped};
   }
 };
 

@@ -56,6 +56,10 @@ __device__ inline void forget(float (&values)[size]) {
     asm volatile("" : "=f"(values[i]));
 }
 
+/// Returns `number`, which all threads of the warp have. The compiler then computes with the result once per warp
+/// instead of once per thread.
+__device__ inline unsigned makeUniform(unsigned number) { return __reduce_or_sync(0xffffffffu, number); }
+
 /// Writes four matrices of 8 x 8 half words. Lane l passes the address of row l % 8 of matrix l / 8.
 __device__ inline void storeMatrices(unsigned address, const unsigned (&matrices)[4]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};\n" ::"r"(address), "r"(matrices[0]),

@@ -321,6 +321,11 @@ template <int size>
 void forget(float (&values)[size]) {
   std::fill(values, values + size, __builtin_nanf(""));
 }
+inline unsigned makeUniform(unsigned number) {
+  if (HostBlock::current->exchange(number, 0) != number)
+    HostSharedMemory::fail("threads of a warp make different numbers uniform");
+  return number;
+}
 inline void storeMatrices(unsigned address, const unsigned (&matrices)[4]) {
   auto addresses = HostBlock::current->pass(address);
   unsigned lane = threadIdx.x % 32;
