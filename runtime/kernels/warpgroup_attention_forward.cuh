@@ -193,8 +193,9 @@ private:
       if constexpr (hidesTiles<Problem>)
         form = getForm(loadVisitedTile(lane), interior, keyTile);
       keyRing.release(lane.isElected);
+      softmax.inspect(scores);
       const auto bias = finishScores(score, tile, keyTile, form, getBias(), lane);
-      softmax.template exponentiate<true>(scores, bias);
+      softmax.template exponentiate<true>(scores, form == TileForm::Interior, bias);
       packLeft<Element>(left, scores);
 
       int adds = 0;
@@ -230,8 +231,9 @@ private:
         awaitMatmuls<1>();
         pin(scores);
         keyRing.release(lane.isElected);
+        softmax.inspect(scores);
         const auto bias = finishScores(score, tile, keyTile, form, getBias(), lane);
-        softmax.template exponentiate<false>(scores, bias);
+        softmax.template exponentiate<false>(scores, form == TileForm::Interior, bias);
         awaitMatmuls<0>();
         pin(result);
         valueRing.release(lane.isElected);

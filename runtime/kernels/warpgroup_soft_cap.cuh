@@ -30,29 +30,42 @@ class CappedSoftmax : public SoftmaxSums {
   /// Numerators are at most 2^`mostExponent`. The largest one of a row is at least 2^(mostExponent − 2 · cap).
   static constexpr float mostExponent = 64, leastExponent = -90;
   static_assert(slope > 0 && cap > 0 && mostExponent - 2 * cap >= leastExponent);
-  /// The largest |q · k| for a polynomial with so many terms.
+  /// The largest square of q · k for a polynomial with so many terms.
   template <int terms>
-  static constexpr float limit = TanhPolynomial<terms>::limit / slope;
+  static constexpr float limit = (TanhPolynomial<terms>::limit / slope) * (TanhPolynomial<terms>::limit / slope);
 
 public:
-  /// Replaces each q · k of a tile by its numerator. Hidden pairs are −∞. Starts anew if `isFirst`.
-  template <bool isFirst, int size>
-  __device__ void exponentiate(float (&scores)[size], const TileBias<Problem> & = {}) {
-    if constexpr (isFirst)
-      start(scores);
-    // A mask often cuts the first tile. Three terms make the exponent of a hidden pair −∞, and two would make it ∞.
-    float largest = 0;
+  /// Learns from each q · k of a tile, hidden or not, which polynomial can be used.
+  template <int size>
+  __device__ void inspect(const float (&scores)[size]) {
+    // A sum of squares is at least the largest one. A multiply-add takes half as long as a maximum.
+    constexpr int sums = 8;
+    static_assert(size % sums == 0);
+    float squares[sums] = {};
 #pragma unroll
     for (int i = 0; i < size; ++i)
-      largest = fmaxf(largest, isFirst && scores[i] == -infinity() ? 0 : fabsf(scores[i]));
-    if (!isFirst && __builtin_expect(areSmall && largest <= limit<2>, true))
+      squares[i % sums] = fmaf(scores[i], scores[i], squares[i % sums]);
+    largestSquare = squares[0];
+#pragma unroll
+    for (int i = 1; i < sums; ++i)
+      largestSquare = maximum(largestSquare, squares[i]);
+  }
+
+  /// Replaces each q · k of a tile by its numerator. Unless the tile `isInterior`, pairs may be hidden: they are −∞.
+  /// Starts anew if `isFirst`.
+  template <bool isFirst, int size>
+  __device__ void exponentiate(float (&scores)[size], bool isInterior, const TileBias<Problem> & = {}) {
+    if constexpr (isFirst)
+      start(scores);
+    // Three terms make the exponent of a hidden pair −∞, and two would make it ∞.
+    if (isInterior && __builtin_expect(areSmall && largestSquare <= limit<2>, true))
       exponentiateByPolynomial<2>(scores);
-    else if (largest <= limit<3>)
+    else if (largestSquare <= limit<3>)
       exponentiateByPolynomial<3>(scores);
     else
       exponentiateByTanh(scores);
     // If threads take different branches, a warp takes the time of all of them. Therefore it agrees on one polynomial.
-    areSmall &= __all_sync(0xffffffffu, largest <= limit<2> || largest == infinity());
+    areSmall &= __all_sync(0xffffffffu, largestSquare <= limit<2>);
   }
 
   /// References stay what they are.
@@ -60,7 +73,8 @@ public:
   __device__ void rescale(float (&)[size]) const {}
 
 private:
-  /// Replaces each q · k, at most `limit`<terms>, by its numerator. With three terms, pairs may be hidden.
+  /// Replaces each q · k, whose square is at most `limit`<terms>, by its numerator. With three terms, pairs may be
+  /// hidden.
   template <int terms, int size>
   __device__ void exponentiateByPolynomial(float (&scores)[size]) {
     static_assert(terms == 2 || getCoefficient<terms, terms - 1>() >= 0x1p-126f,
@@ -111,7 +125,9 @@ private:
     areSmall = true;
   }
 
-  /// True if two terms suffice for all scores so far, except for hidden ones, in all threads of the warp.
+  /// At least the square of each q · k in the last tile that was inspected, or NaN if one is.
+  float largestSquare;
+  /// True if two terms suffice for each q · k so far, in all threads of the warp.
   bool areSmall;
 };
 

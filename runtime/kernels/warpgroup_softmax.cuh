@@ -43,10 +43,14 @@ class WarpgroupSoftmax : public SoftmaxSums {
   static constexpr float lowestReference = -1e30f;
 
 public:
+  /// Each q · k of a tile, before some are hidden.
+  template <int size>
+  __device__ void inspect(const float (&)[size]) const {}
+
   /// Replaces each score of a tile, for which the thread's rows have this bias, by its numerator. Starts anew if
   /// `isFirst`.
   template <bool isFirst, int size>
-  __device__ void exponentiate(float (&scores)[size], const TileBias<Problem> &bias = {}) {
+  __device__ void exponentiate(float (&scores)[size], bool /*isInterior*/, const TileBias<Problem> &bias = {}) {
     needsRescaling = false;
 #pragma unroll
     for (int row = 0; row < 2; ++row) {

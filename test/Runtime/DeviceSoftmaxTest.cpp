@@ -29,20 +29,29 @@ using Plain = HostProblem<1, 1, 1, kRows, kKeys, 64, false>;
 using Window = WindowProblem<Plain, kKeys, kKeys>;
 
 /// Computes the mean of `values`, one per key, weighted by the softmax of each row of `scores`, and the log-sum-exp.
+/// Before pairs are hidden, they have any number, which must not matter.
 template <class Problem>
 void weigh(const float *scores, const float *values, float *means, float *logSumExp, float *largest) {
   const WarpgroupLane lane(0);
   typename SelectSoftmax<Problem>::Type softmax;
   float result[4] = {};
   for (int tile = 0; tile < kTiles; ++tile) {
-    float part[kKeysPerTile / 2];
+    float products[kKeysPerTile / 2], part[kKeysPerTile / 2];
     auto getColumn = [&](int i) { return tile * kKeysPerTile + lane.column + i / 4 * 8 + i % 2; };
-    for (int i = 0; i < kKeysPerTile / 2; ++i)
+    constexpr float productsOfHidden[] = {0, 1e6f, std::numeric_limits<float>::quiet_NaN()};
+    for (int i = 0; i < kKeysPerTile / 2; ++i) {
       part[i] = scores[(lane.row + i / 2 % 2 * 8) * kKeys + getColumn(i)];
+      products[i] = part[i] == -kInfinity ? productsOfHidden[tile % 3] : part[i];
+    }
+    bool isInterior = true;
+    for (int row = 0; row < kRows; ++row)
+      for (int key = tile * kKeysPerTile; key < (tile + 1) * kKeysPerTile; ++key)
+        isInterior &= scores[row * kKeys + key] != -kInfinity;
+    softmax.inspect(products);
     if (tile == 0) {
-      softmax.template exponentiate<true>(part);
+      softmax.template exponentiate<true>(part, isInterior);
     } else {
-      softmax.template exponentiate<false>(part);
+      softmax.template exponentiate<false>(part, isInterior);
       softmax.rescale(result);
     }
     // The parts of a row that the thread has: values 0 and 1 of the first, 2 and 3 of the second.

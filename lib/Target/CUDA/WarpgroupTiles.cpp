@@ -214,12 +214,11 @@ WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const Attention
   switch (stage) {
   case AttentionStage::Forward: {
     // A third warpgroup hides more exponentials, and takes rows from which short sequences cannot fill all blocks. If
-    // it adds a bias or a soft cap, it has registers for 112 keys. If it computes a score function for single pairs, it
-    // has registers for 96 keys, and not for skipping tiles.
+    // it computes a score function for single pairs, it has registers for 96 keys, and not for skipping tiles.
     constexpr int64_t manyQueries = 4096;
-    bool computesPairs = score && !score->onlyHidesPairs, changesScores = score && !score->distances.onlyHides;
+    bool computesPairs = score && !score->onlyHidesPairs;
     if (isNarrow && sizes.queries >= manyQueries && !(computesPairs && score->inspectsTiles))
-      return {stage, sizes, 3, computesPairs ? 96 : changesScores ? 112 : 128, 2, 2};
+      return {stage, sizes, 3, computesPairs ? 96 : 128, 2, 2};
     return {stage, sizes, 2, 128, 2, 2};
   }
   case AttentionStage::BackwardQueries: {
