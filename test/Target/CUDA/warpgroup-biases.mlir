@@ -3,12 +3,12 @@
 
 module attributes {exec.architectures = ["sm_90a"]} {
 // A slope by head, and numbers: the steps of the query and of the key are opposite. All visible pairs are interior, so
-// that a matmul adds the steps, and three warpgroups have registers for 112 keys.
+// that a matmul adds the steps, and three warpgroups have registers for 128 keys.
 // CHECK: struct slopes_problem {
 // CHECK: static constexpr bool biasHasSteps = true, biasIsOfDistance = true;
 // CHECK-NEXT: __device__ BiasSteps getBiasSteps(int batch, int head) const { return {-2.0f * in3[head], 2.0f * in3[head]}; }
 // CHECK-NEXT: static constexpr bool multipliesSteps = true;
-// CHECK: using Attention = WarpgroupAttentionForward<slopes_problem, slopes_wgmma, 3, 112, 2, 2>;
+// CHECK: using Attention = WarpgroupAttentionForward<slopes_problem, slopes_wgmma, 3, 128, 2, 2>;
 exec.kernel @slopes(%q: tensor<1x4096x2x64xbf16>, %k: tensor<1x4096x2x64xbf16>, %v: tensor<1x4096x2x64xbf16>, %slopes: tensor<2xf32>)
     : (memref<1x4096x2x64xbf16>, memref<1x4096x2x64xbf16>, memref<1x4096x2x64xbf16>, memref<2xf32>) -> (memref<1x4096x2x64xbf16>, memref<1x2x4096xf32>) {
   %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}

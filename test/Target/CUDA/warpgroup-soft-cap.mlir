@@ -3,11 +3,11 @@
 // RUN: cs336-translate --emit-cuda --require-all %s | FileCheck %s
 
 module attributes {exec.architectures = ["sm_90a"]} {
-// Three warpgroups have registers for 112 keys.
+// Three warpgroups have registers for 128 keys.
 // CHECK: struct causal_problem {
 // CHECK: return approximateTanh(score * 0.033333335f) * 30.0f;
 // CHECK: static constexpr float softCap = 30.0f, capSlope = 0.033333335f;
-// CHECK: using Attention = WarpgroupAttentionForward<causal_problem, causal_wgmma, 3, 112, 2, 2>;
+// CHECK: using Attention = WarpgroupAttentionForward<causal_problem, causal_wgmma, 3, 128, 2, 2>;
 exec.kernel @causal(%q: tensor<1x4096x2x64xbf16>, %k: tensor<1x4096x2x64xbf16>, %v: tensor<1x4096x2x64xbf16>)
     : (memref<1x4096x2x64xbf16>, memref<1x4096x2x64xbf16>, memref<1x4096x2x64xbf16>) -> (memref<1x4096x2x64xbf16>, memref<1x2x4096xf32>) {
   %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
