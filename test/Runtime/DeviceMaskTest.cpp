@@ -241,7 +241,8 @@ TYPED_TEST(BiasTest, ExponentsAreThoseOfTheFunction) {
         float scores[kSize];
         for (int i = 0; i < kSize; ++i)
           scores[i] = i + 1;
-        const auto interior = findBias<TypeParam>(function, tile, keyTile, lane);
+        const int last = tile.keyTiles - 1;
+        const auto interior = findBias<TypeParam>(function, tile, last, lane).move((keyTile - last) * kKeysPerTile);
         const auto bias =
             form == TileForm::Interior
                 ? computeScores<TypeParam, TileForm::Interior>(function, scores, tile, keyTile, interior, lane)
