@@ -189,9 +189,11 @@ private:
       awaitMatmuls<0>();
       pin(scores);
       TileForm form = outerForm<Problem>;
-      const auto interior = findInterior(tile, lane);
-      if constexpr (hidesTiles<Problem>)
-        form = getForm(loadVisitedTile(lane), interior, keyTile);
+      InteriorTiles interior{0, 0};
+      if constexpr (hidesTiles<Problem>) {
+        interior = findInterior<Problem>(tile, lane);
+        form = getForm<Problem, Tile>(loadVisitedTile(lane), interior, keyTile);
+      }
       keyRing.release(lane.isElected);
       softmax.inspect(scores);
       const auto bias = finishScores(score, tile, keyTile, form, getBias(), lane);
@@ -227,7 +229,7 @@ private:
         adds = 1;
         turns.pass();
         if constexpr (hidesTiles<Problem>)
-          form = getForm(visited, interior, keyTile);
+          form = getForm<Problem, Tile>(visited, interior, keyTile);
         awaitMatmuls<1>();
         pin(scores);
         keyRing.release(lane.isElected);
@@ -302,20 +304,6 @@ private:
         valueRing.awaitFull();
         valueRing.release(lane.isElected);
       }
-  }
-  /// Returns the tiles of keys that are interior for all queries of the warpgroup.
-  __device__ static InteriorTiles findInterior(const Tile &tile, const WarpgroupLane &lane) {
-    if constexpr (hidesTiles<Problem>)
-      return InteriorTiles::find<Problem, Tile::keysPerTile>(tile.first + lane.warpgroup * rowsPerWarpgroup,
-                                                             tile.skippedKeys);
-    return {0, 0};
-  }
-  /// Writes the number of a chosen tile of keys to `keyTile`, and returns its form.
-  __device__ static TileForm getForm(const VisitedTile &visited, const InteriorTiles &interior, int &keyTile) {
-    keyTile = getSeenNumber<Problem, Tile>(visited);
-    if (visited.isMixed())
-      return TileForm::Mixed;
-    return keyTile >= interior.begin && keyTile < interior.end ? TileForm::Interior : outerForm<Problem>;
   }
   /// Returns what the copying thread left for this stage of keys. Unless data hides tiles, all are seen.
   __device__ VisitedTile loadVisitedTile(const WarpgroupLane &lane) const {

@@ -143,6 +143,22 @@ __device__ inline int getSeenNumber(const VisitedTile &visited) {
   return visited.isSeen() ? visited.number : countTiles(Problem::keys, Tile::keysPerTile);
 }
 
+/// Returns the tiles of keys that are interior for all queries of the warpgroup.
+template <class Problem, class Tile>
+__device__ inline InteriorTiles findInterior(const Tile &tile, const WarpgroupLane &lane) {
+  return InteriorTiles::find<Problem, Tile::keysPerTile>(tile.first + lane.warpgroup * rowsPerWarpgroup,
+                                                         tile.skippedKeys);
+}
+
+/// Writes the number of a chosen tile of keys to `keyTile`, and returns its form.
+template <class Problem, class Tile>
+__device__ inline TileForm getForm(const VisitedTile &visited, const InteriorTiles &interior, int &keyTile) {
+  keyTile = getSeenNumber<Problem, Tile>(visited);
+  if (visited.isMixed())
+    return TileForm::Mixed;
+  return keyTile >= interior.begin && keyTile < interior.end ? TileForm::Interior : outerForm<Problem>;
+}
+
 /// Goes through the tiles of keys from number `keyTile` to `firstTile`, with the number in `keyTile`, and calls
 /// `computeTile(form)` for each.
 template <class Problem, class Tile, class ComputeTile>
@@ -150,8 +166,7 @@ __device__ inline void visitKeyTiles(const Tile &tile, const WarpgroupLane &lane
                                      const ComputeTile &computeTile, int firstTile = 0) {
   if constexpr (ScoreOf<Problem>::exists) {
     // The tiles after the interior ones, these, and those before them.
-    const auto interior = InteriorTiles::find<Problem, Tile::keysPerTile>(
-        tile.first + lane.warpgroup * rowsPerWarpgroup, tile.skippedKeys);
+    const auto interior = findInterior<Problem>(tile, lane);
     const int end = interior.end > firstTile ? interior.end : firstTile;
     const int begin = interior.begin > firstTile ? interior.begin : firstTile;
 #pragma unroll 1
@@ -180,14 +195,11 @@ __device__ inline void visitKeyTiles(const Tile &tile, const WarpgroupLane &lane
 template <class Problem, class Tile, class Await, class ComputeTile>
 __device__ inline void visitChosenTiles(const Tile &tile, const WarpgroupLane &lane, int left, int &keyTile,
                                         const Await &await, const ComputeTile &computeTile) {
-  const auto interior =
-      InteriorTiles::find<Problem, Tile::keysPerTile>(tile.first + lane.warpgroup * rowsPerWarpgroup, tile.skippedKeys);
+  const auto interior = findInterior<Problem>(tile, lane);
 #pragma unroll 1
   for (; left > 0; --left) {
-    const VisitedTile visited = await();
-    keyTile = getSeenNumber<Problem, Tile>(visited);
-    const bool isInside = keyTile >= interior.begin && keyTile < interior.end;
-    computeTile(visited.isMixed() ? TileForm::Mixed : isInside ? TileForm::Interior : outerForm<Problem>);
+    const TileForm form = getForm<Problem, Tile>(await(), interior, keyTile);
+    computeTile(form);
   }
 }
 
