@@ -60,6 +60,12 @@ struct SelectScoreFunction<Problem, decltype(static_cast<void>(sizeof(typename P
 template <class Problem>
 using ScoreOf = typename SelectScoreFunction<Problem>::Type;
 
+/// True if some queries are too far after the first keys to see them.
+template <class Problem, bool hasFunction = ScoreOf<Problem>::exists>
+constexpr bool isFarHidden = false;
+template <class Problem>
+constexpr bool isFarHidden<Problem, true> = ScoreOf<Problem>::lastDistance < Problem::queries - 1;
+
 /// The pairs of query and key that may be visible.
 template <class Problem>
 struct VisiblePairs {

@@ -7,12 +7,6 @@
 
 // Part of the tile scheduler: what the number of a tile stands for.
 
-/// True if some queries are too far after the first keys to see them.
-template <class Problem, bool hasFunction = ScoreOf<Problem>::exists>
-constexpr bool isFarHidden = false;
-template <class Problem>
-constexpr bool isFarHidden<Problem, true> = ScoreOf<Problem>::lastDistance < Problem::queries - 1;
-
 /// A tile of queries of one head, and the number of tiles of keys that some of them see.
 ///
 /// `headsPerGroup` heads are computed at the same time, as many as the second-level cache has room for their keys and

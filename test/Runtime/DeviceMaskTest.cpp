@@ -1,11 +1,12 @@
-//===- DeviceMaskTest.cpp - warpgroup_mask.cuh of runtime/kernels ---------===//
+//===- DeviceMaskTest.cpp - Masks and scores of runtime/kernels -----------===//
 //
 // Part of cs336-opt, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The tiles that need a mask, and the masks, against every pair of query and key.
+// warpgroup_mask.cuh, warpgroup_key_tiles.cuh, warpgroup_scores.cuh and warpgroup_bias.cuh of runtime/kernels, against
+// every pair of query and key.
 //
 //===----------------------------------------------------------------------===//
 

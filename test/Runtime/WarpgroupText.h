@@ -37,6 +37,8 @@
 #include "query_tile.cuh"
 #include "warpgroup_bias.cuh"
 #include "warpgroup_mask.cuh"
+#include "warpgroup_key_tiles.cuh"
+#include "warpgroup_scores.cuh"
 #include "warpgroup_softmax.cuh"
 #include "warpgroup_soft_cap.cuh"
 #include "warpgroup_bias_steps.cuh"

@@ -251,6 +251,8 @@ void WarpgroupAttentionKernel::collectDeviceSources(DeviceSources &sources) cons
                                          "warpgroup_roles.cuh",
                                          "warpgroup_bias.cuh",
                                          "warpgroup_mask.cuh",
+                                         "warpgroup_key_tiles.cuh",
+                                         "warpgroup_scores.cuh",
                                          "warpgroup_epilogue.cuh"};
   static constexpr StringRef forward[] = {"tile_queue.cuh",           "query_tile.cuh",
                                           "warpgroup_softmax.cuh",    "warpgroup_soft_cap.cuh",
