@@ -212,6 +212,8 @@ TYPED_TEST(CappedSoftmaxTest, ScoresThatGrowOrFallFromTileToTile) {
 TYPED_TEST(CappedSoftmaxTest, HiddenKeys) {
   checkCapped<TypeParam>([](int row, int key) { return key == row * 7 % kKeys ? 3.0f : -kInfinity; });
   checkCapped<TypeParam>([](int row, int key) { return (key + row) % 2 ? 40.0f * (key / 200) : -kInfinity; });
+  // Visible scores are small in even columns, and large beside hidden pairs in odd ones.
+  checkCapped<TypeParam>([](int, int key) { return key % 2 == 0 ? 0.5f : key / 16 % 2 ? -kInfinity : 1000.0f; });
   // The tile that comes first is hidden, and the others are at one of the ends.
   for (float score : {-20000.0f, 20000.0f})
     checkCapped<TypeParam>([=](int, int key) { return key < kKeysPerTile ? -kInfinity : score + key % 3; });
