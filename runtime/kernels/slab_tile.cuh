@@ -14,8 +14,8 @@ constexpr int slabSlack = 1024 - static_cast<int>(sizeof(BankLine));
 /// position c ^ (r % 8), as copies with a swizzle of 128 bytes write it. Columns from headDim on are zeros. Tiles are
 /// aligned to 1024 bytes, so `numRows` is a multiple of 8.
 ///
-/// `makesUniform` is true where the compiler does not see that all threads multiply the same matrices. It would move
-/// the description of each matmul from the registers of threads.
+/// `makesUniform` is true where the compiler may not see that all threads multiply the same matrices. Otherwise each
+/// thread would compute the description of a matrix, and move it to registers of the warp.
 template <class Wgmma, int headDim, int numRows, bool makesUniform = false>
 struct SlabTile {
   using Element = typename Wgmma::Element;

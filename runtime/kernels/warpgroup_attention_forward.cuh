@@ -76,8 +76,8 @@ private:
       : shared(getMemory()), queryRing(shared + barriers), keyRing(shared + barriers + Ring<queryStages>::bytes),
         valueRing(shared + barriers + Ring<queryStages>::bytes + Ring<stages>::bytes) {}
 
-  /// Returns where tiles begin. Keeps the compiler from computing this again for each tile of keys. Without a score
-  /// function, this would be slower.
+  /// Returns the address at which tiles begin. With a score function, the statement keeps the compiler from computing
+  /// the address again for each tile of keys. Plain attention is faster without the statement.
   __device__ static unsigned getMemory() {
     unsigned address = getSlabMemory();
     if constexpr (Score::exists)

@@ -81,7 +81,7 @@ __device__ inline TileBias<Problem> findBias(const ScoreOf<Problem> &function, c
   if constexpr (!hasLinearBias<Problem>)
     return {};
   int query = tile.first + lane.row, key = tile.getFirstKey(keyTile) + (multipliesSteps<Problem> ? 0 : lane.column);
-  // Keeps the compiler from computing parts of all biases before the loop over tiles, which takes registers.
+  // Keeps the compiler from computing parts of the bias before this call, which takes registers.
   asm volatile("" : "+r"(query), "+r"(key));
   return TileBias<Problem>::template find</*rowsAreKeys=*/false>(function, query, key, tile.batch, tile.head);
 }
