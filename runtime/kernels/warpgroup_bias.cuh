@@ -69,6 +69,7 @@ struct TileBias {
     return {};
   }
   __device__ TileBias move(int) const { return {}; }
+  __device__ static float getSteps(const ScoreOf<Problem> &, int, int, int) { return 0; }
   template <int size>
   __device__ void addSteps(float (&)[size]) const {}
   __device__ static float addTo(float exponent, int) { return exponent; }
@@ -77,8 +78,8 @@ struct TileBias {
 template <class Problem>
 struct TileBias<Problem, true> {
   using Score = ScoreOf<Problem>;
-  /// The biases of the thread's first column in its two rows, in exponents of two. If a matmul adds the steps, those of
-  /// the tile's first column.
+  /// The biases of the thread's first column in its two rows, in exponents of two. If a matmul adds the steps, or rows
+  /// are keys, those of the tile's first column.
   float ofRows[2] = {0, 0};
   /// By how much the bias changes from one column to the next, divided by the scale.
   float step = 0;
@@ -94,7 +95,7 @@ struct TileBias<Problem, true> {
     if constexpr (Score::biasHasSteps) {
       const BiasSteps steps = function.getBiasSteps(batch, head);
       bias.step = inverseScale<Problem> * (rowsAreKeys ? steps.ofQuery : steps.ofKey);
-      if constexpr (!Score::biasIsOfDistance || multipliesSteps<Problem>)
+      if constexpr (!Score::biasIsOfDistance || multipliesSteps<Problem> || rowsAreKeys)
         bias.ofRows[1] += 8 * log2OfE * (rowsAreKeys ? steps.ofKey : steps.ofQuery);
     }
     return bias;
@@ -110,14 +111,31 @@ struct TileBias<Problem, true> {
     return moved;
   }
 
-  /// Adds what the biases of other columns have more than that of the first one. A bias by distance changes as much
-  /// from one row to the next, in the other direction.
+  /// Returns by how much the bias of a query of a tile differs from that of the tile's first query, in exponents of
+  /// two.
+  __device__ static float getSteps(const Score &function, int query, int batch, int head) {
+    if constexpr (Score::biasHasSteps)
+      return static_cast<float>(query) * (log2OfE * function.getBiasSteps(batch, head).ofQuery);
+    else
+      return 0;
+  }
+
+  /// Adds what the biases of other columns have more than that of the first one, where columns are keys. A bias by
+  /// distance changes as much from one row to the next, in the other direction.
   template <int size>
   __device__ void addSteps(float (&scores)[size]) const {
     if constexpr (Score::biasHasSteps && !multipliesSteps<Problem>)
 #pragma unroll
       for (int i = 0; i < size; ++i)
         scores[i] = fmaf(step, 8 * (i / 4) + i % 2 - (Score::biasIsOfDistance ? 8 * (i / 2 % 2) : 0), scores[i]);
+  }
+  /// Subtracts what the biases of columns have more than that of the tile's first one, where columns are queries.
+  template <int size>
+  __device__ void removeSteps(float (&scores)[size], const WarpgroupLane &lane) const {
+    if constexpr (Score::biasHasSteps)
+#pragma unroll
+      for (int i = 0; i < size; ++i)
+        scores[i] = fmaf(-step, static_cast<float>(8 * (i / 4) + i % 2 + lane.column), scores[i]);
   }
   /// Returns the sum of an exponent and the bias of the thread's first or second row.
   __device__ float addTo(float exponent, int row) const { return exponent + ofRows[row]; }

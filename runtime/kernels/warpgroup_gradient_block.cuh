@@ -16,7 +16,7 @@
 /// A tile of keys, its values and its number have one buffer, with three barriers: it is full, it is free, and dQ does
 /// not read the keys any more. Each has a phase per tile. Beside the tile's number are the parity of this phase and the
 /// numbers of queries' tiles, because the warpgroups for dK and dV have no registers to keep them. For a score
-/// function, the first key and the number of each stage's tile of queries are there too. If data hides tiles, the last
+/// function, the first key, and each stage's tile of queries and head, are there too. If data hides tiles, the last
 /// tiles of queries are there for the threads that add.
 template <class ProblemOfBlock, class Wgmma, int headsPerGroup, int queryStages, int slopeStages, int sumStages>
 struct GradientBlock {
@@ -47,7 +47,7 @@ struct GradientBlock {
   static constexpr int slopeBarriers = queryBarriers + Ring<queryStages>::bytes;
   static constexpr int sumBarriers = slopeBarriers + Ring<slopeStages>::bytes;
   static constexpr int firstKeyWord = sumBarriers + Ring<sumStages>::bytes, queryTileWords = firstKeyWord + 4;
-  static constexpr int scoreBytes = ScoreOf<Problem>::exists ? 4 + 4 * queryStages : 0;
+  static constexpr int scoreBytes = ScoreOf<Problem>::exists ? 4 + 8 * queryStages : 0;
   static constexpr int stepWords = firstKeyWord + scoreBytes;
   /// The thread that copies is at most this many tiles of queries before those that add.
   static constexpr int stepsAtOnce = 16;
@@ -96,21 +96,23 @@ struct GradientBlock {
   }
   /// With a score function: the first key of the block.
   __device__ int getFirstKey() const { return loadSharedWord(shared + firstKeyWord); }
-  /// With a score function: the current stage's tile of queries, numbered by GradientWorkspace::getTile.
+  /// With a score function: the current stage's tile of queries, and its head among those of all batches.
   __device__ VisitedTile getQueryTile() const {
     if constexpr (hidesTiles<Problem>)
       return VisitedTile::load(getQueryTileWord());
     else
       return {static_cast<int>(loadSharedWord(getQueryTileWord())), 1, 1};
   }
+  __device__ int getHead() const { return loadSharedWord(getQueryTileWord() + 4); }
   /// Called by the thread that copies the tile, before it announces the copies.
-  __device__ void writeQueryTile(VisitedTile tile) const {
+  __device__ void writeQueryTile(VisitedTile tile, int headOfAll) const {
     if constexpr (ScoreOf<Problem>::exists) {
       queryRing.awaitFree();
       if constexpr (hidesTiles<Problem>)
         tile.store(getQueryTileWord());
       else
         storeSharedWord(getQueryTileWord(), tile.number);
+      storeSharedWord(getQueryTileWord() + 4, headOfAll);
     }
   }
   /// If data hides tiles: the thread's next tile of queries, numbered by GradientWorkspace::getTile. The thread that
@@ -133,7 +135,7 @@ struct GradientBlock {
   __device__ unsigned getStatistics() const { return shared + statistics + queryRing.getStage() * statisticsBytes; }
   __device__ unsigned getSlopes() const { return shared + slopes + slopeRing.getStage() * Slopes::bytes; }
   __device__ unsigned getSums() const { return shared + sums + sumRing.getStage() * sumBytes; }
-  __device__ unsigned getQueryTileWord() const { return shared + queryTileWords + queryRing.getStage() * 4; }
+  __device__ unsigned getQueryTileWord() const { return shared + queryTileWords + queryRing.getStage() * 8; }
 
   __device__ unsigned getStepWord() const { return shared + stepWords + step % stepsAtOnce * 4; }
 

@@ -31,7 +31,7 @@ public:
       clear(keyResult);
       clear(valueResult);
       if (const int queryTilesPerHead = block.countQueryTiles(tile); queryTilesPerHead > 0)
-        sum(queryTilesPerHead);
+        sum(tile, queryTilesPerHead);
       // The loop in between has no registers to keep the parity, nor the tile.
       parity = block.getTileParity();
       awaitPhase(block.shared + Block::centredBarrier, parity);
@@ -43,18 +43,30 @@ public:
   }
 
 private:
-  __device__ void sum(int queryTilesPerHead) {
+  __device__ void sum(const Tile &tile, int queryTilesPerHead) {
+    // Biases are linear in the queries, so those of all tiles follow from those of one. Near queries have small biases,
+    // which are the most exact.
+    const int firstTile = tile.getFirstQueryTile();
+    const auto firstBias =
+        Tile::members == 1 ? findBias(firstTile, tile.batch * Problem::queryHeads + tile.head) : TileBias<Problem>();
+    auto getBias = [&] {
+      if constexpr (!hasLinearBias<Problem>)
+        return TileBias<Problem>();
+      const int queryTile = block.getQueryTile().number;
+      return Tile::members == 1 ? firstBias.move((queryTile - firstTile) * queriesPerTile)
+                                : findBias(queryTile, block.getHead());
+    };
     // The ring is at the tile whose scores are computed. dS of the tile before is multiplied.
     int left = queryTilesPerHead;
     startScores();
-    auto bias = findBias();
+    auto bias = getBias();
     awaitMatmuls<0>();
     computeTile(left, bias);
 #pragma unroll 1
     for (int leftOfAll = Tile::members * queryTilesPerHead - 1; leftOfAll > 0; --leftOfAll) {
       left = Tile::members == 1 ? leftOfAll : left == 1 ? block.getQueryTilesPerHead() : left - 1;
       startScores();
-      bias = findBias();
+      bias = getBias();
       startKeys();
       finishKeys();
       computeTile(left, bias);
@@ -103,8 +115,7 @@ private:
   /// probabilities.
   __device__ void exponentiateWithDerivatives() {
     const VisitedTile tile = block.getQueryTile();
-    const int head = tile.number / Tile::queryTiles, firstKey = block.getFirstKey();
-    const int firstQuery = tile.number % Tile::queryTiles * queriesPerTile;
+    const int head = block.getHead(), firstKey = block.getFirstKey(), firstQuery = tile.number * queriesPerTile;
     if (isInteriorOfQueries<Problem, queriesPerTile / 2>(firstQuery, firstKey, tile.isWhole(), lane))
       exponentiateWithDerivatives<true>(head, firstQuery, firstKey);
     else
@@ -126,25 +137,20 @@ private:
       scores[i] *= derivatives[i];
   }
 
-  /// Returns the bias of the interior for the current tile of queries.
-  __device__ TileBias<Problem> findBias() const {
-    if constexpr (hasLinearBias<Problem>) {
-      const int tile = block.getQueryTile().number, head = tile / Tile::queryTiles;
-      return TileBias<Problem>::template find</*rowsAreKeys=*/true>(
-          score, block.getFirstKey() + lane.row, tile % Tile::queryTiles * queriesPerTile + lane.column,
-          head / Problem::queryHeads, head % Problem::queryHeads);
-    } else {
-      return {};
-    }
+  /// Returns the bias of the interior for the first query of a tile. The statistics contain those of the others.
+  __device__ TileBias<Problem> findBias(int queryTile, int headOfAll) const {
+    return TileBias<Problem>::template find</*rowsAreKeys=*/true>(
+        score, block.getFirstKey() + lane.row, queryTile * queriesPerTile, headOfAll / Problem::queryHeads,
+        headOfAll % Problem::queryHeads);
   }
   /// Computes scores from q · k, except for the bias that it returns. `interior` is that of the interior.
   __device__ TileBias<Problem> finishScores(int left, const TileBias<Problem> &interior) {
     if constexpr (Score::exists) {
       const VisitedTile tile = block.getQueryTile();
-      const int head = tile.number / Tile::queryTiles;
-      return computeScoresOfQueries<Problem>(score, scores, tile.number % Tile::queryTiles * queriesPerTile,
-                                             block.getFirstKey(), head / Problem::queryHeads,
-                                             head % Problem::queryHeads, tile.isWhole(), interior, lane);
+      const int head = block.getHead();
+      return computeScoresOfQueries<Problem>(score, scores, tile.number * queriesPerTile, block.getFirstKey(),
+                                             head / Problem::queryHeads, head % Problem::queryHeads, tile.isWhole(),
+                                             interior, lane);
     } else {
       if constexpr (Problem::isCausal)
         maskQueriesAtDistance(scores, Tile::getDistance(left, block.getLeftAtFirst()), lane);

@@ -23,7 +23,7 @@ public:
   static constexpr int sharedBytes = 0;
 
   __device__ static void run(const Element *keys, const Element *output, const Element *outputGradient,
-                             const float *logSumExp, unsigned char *memory) {
+                             const float *logSumExp, unsigned char *memory, const ScoreOf<Problem> &score = {}) {
     const Workspace workspace{memory};
     if (blockIdx.x < means) {
       average(keys, workspace, blockIdx.x % Problem::keyHeads, blockIdx.x / Problem::keyHeads);
@@ -36,17 +36,22 @@ public:
       *workspace.getTurns(tile, threadIdx.x) = 0;
     if (tile == 0 && threadIdx.x == 0)
       *workspace.getNextTile() = 0;
+    const int query = threadIdx.x / 4;
+    const float steps = TileBias<Problem>::getSteps(score, query, batch, head);
     writeStatistics(output, outputGradient, logSumExp, workspace.getStatistics(tile), batch, head,
-                    queryTile * Workspace::queriesPerTile + threadIdx.x / 4);
+                    queryTile * Workspace::queriesPerTile + query, steps);
   }
 
 private:
-  /// Queries past the last one have infinite sums, so that their probabilities are zero.
+  /// Queries past the last one have infinite sums, so that their probabilities are zero. `steps` is the query's part of
+  /// a linear bias.
   __device__ static void writeStatistics(const Element *output, const Element *outputGradient, const float *logSumExp,
-                                         float *statistics, int batch, int head, int query) {
+                                         float *statistics, int batch, int head, int query, float steps) {
     float logSum = infinity(), rowSum = 0;
     if (query < Problem::queries) {
       logSum = log2OfE * shiftBy<Problem>(*Problem::LogSumExpLayout::getVectors(logSumExp, batch, head, query));
+      if constexpr (hasLinearBias<Problem>)
+        logSum -= steps;
       const Element *outputs = Problem::OutputLayout::getVectors(output, batch, head, query);
       const Element *slopes = Problem::OutputGradientLayout::getVectors(outputGradient, batch, head, query);
 #pragma unroll

@@ -86,7 +86,7 @@ private:
     using Queries = typename Block::Queries;
     const int first = queryTile.number * Block::queriesPerTile;
     const int number = Workspace::getTile(batch, head, queryTile.number);
-    block.writeQueryTile({number, queryTile.seen, queryTile.whole});
+    block.writeQueryTile(queryTile, batch * Problem::queryHeads + head);
     if constexpr (hidesTiles<Problem>)
       block.writeStep(number);
     const unsigned barrier = block.queryRing.startFilling(2 * Queries::bytes + Block::statisticsBytes);

@@ -55,6 +55,8 @@ public:
   __device__ int getQueryTile(int left) const {
     return skipped + getDistance(left, isBackwards ? 1 : queryTilesPerHead);
   }
+  /// Returns the first tile of queries that sees some of the keys.
+  __device__ int getFirstQueryTile() const { return skipped; }
   /// Returns by how many tiles it is after the first one that sees some of the keys. `leftAtFirst` tiles are left when
   /// the block visits this one.
   __device__ static int getDistance(int left, int leftAtFirst) {

@@ -161,7 +161,6 @@ computeScoresOfQueries(const ScoreOf<Problem> &function, float (&scores)[size], 
                        int head, bool isWhole, const TileBias<Problem> &interior, const WarpgroupLane &lane) {
   if constexpr (clipsToInterior<Problem>())
     if (isWhole) {
-      interior.addSteps(scores);
       clipQueries<Problem>(scores, firstQuery, firstKey, lane);
       return interior;
     }
@@ -176,15 +175,14 @@ computeScoresOfQueries(const ScoreOf<Problem> &function, float (&scores)[size], 
   if constexpr (!hasLinearBias<Problem>) {
     applyToQueries<Problem>(function, scores, firstQuery, firstKey, batch, head, isWhole, lane);
   } else {
-    if (!clipsToInterior<Problem>() && isWhole && isInsideOfQueries<Problem, size>(firstQuery, firstKey, lane)) {
-      interior.addSteps(scores);
+    if (!clipsToInterior<Problem>() && isWhole && isInsideOfQueries<Problem, size>(firstQuery, firstKey, lane))
       return interior;
-    }
     int key = firstKey + lane.row, query = firstQuery + lane.column;
     // Keeps the compiler from computing all indices before the function, which takes registers.
     asm volatile("" : "+r"(key), "+r"(query), "+r"(batch), "+r"(head));
     applyScoreFunction<Problem, false, /*rowsAreKeys=*/true>(function, scores, key, query, batch, head);
     removeScale<Problem>(scores);
+    interior.removeSteps(scores, lane);
   }
   return {};
 }

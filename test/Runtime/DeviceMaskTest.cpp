@@ -295,6 +295,7 @@ TYPED_TEST(ScoreMaskTest, AppliesTheFunctionToRowsOfKeys) {
       });
 }
 
+/// The exponents leave out the query's steps within its tile, which its statistics contain.
 TYPED_TEST(BiasTest, ExponentsOfRowsOfKeysAreThoseOfTheFunction) {
   const typename TypeParam::Score function;
   for (int firstKey = 0; firstKey < TypeParam::keys; firstKey += kWarpgroups * rowsPerWarpgroup)
@@ -303,15 +304,16 @@ TYPED_TEST(BiasTest, ExponentsOfRowsOfKeysAreThoseOfTheFunction) {
         float scores[kStreamedQueries / 2];
         for (int i = 0; i < kStreamedQueries / 2; ++i)
           scores[i] = i + 1;
-        const auto interior = TileBias<TypeParam>::template find</*rowsAreKeys=*/true>(function, firstKey + lane.row,
-                                                                                       firstQuery + lane.column, 0, 1);
+        const auto interior =
+            TileBias<TypeParam>::template find</*rowsAreKeys=*/true>(function, firstKey + lane.row, firstQuery, 0, 1);
         const auto bias = computeScoresOfQueries<TypeParam>(function, scores, firstQuery, firstKey, 0, 1,
                                                             /*isWhole=*/true, interior, lane);
         for (int i = 0; i < kStreamedQueries / 2; ++i) {
           const int key = firstKey + lane.row + rowOf(i), query = firstQuery + lane.column + columnOf(i);
           if (query >= TypeParam::queries || key >= TypeParam::keys)
             continue;
-          const float exponent = bias.addTo(scaleOfTiles<TypeParam> * scores[i], i / 2 % 2);
+          const float exponent = bias.addTo(scaleOfTiles<TypeParam> * scores[i], i / 2 % 2) +
+                                 TileBias<TypeParam>::getSteps(function, query - firstQuery, 0, 1);
           if (isVisible<TypeParam>(query, key))
             ASSERT_NEAR(exponent, log2OfE * function.compute(TypeParam::scale * (i + 1), 0, 1, query, key), 1e-4)
                 << "query " << query << ", key " << key;

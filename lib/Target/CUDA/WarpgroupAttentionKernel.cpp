@@ -165,7 +165,7 @@ void WarpgroupAttentionKernel::addOnePass(const WarpgroupGradientTiles &tiles) {
        equals("blocks", tiles.getPrepareBlocks()),
        {},
        ""},
-      {}, {"Key", "Output", "OutputGradient", "LogSumExp"}, "workspace", /*takesScore=*/false);
+      {}, {"Key", "Output", "OutputGradient", "LogSumExp"}, "workspace");
   add({{kernel.name + "_sums", std::min(tiles.getKeyTiles(), multiprocessors), WarpgroupGradientTiles::sumsThreads,
         tiles.getSumsSharedBytes()},
        "128 keys per block of 3 warpgroups and one for copies, queries in tiles of 64, by wgmma",

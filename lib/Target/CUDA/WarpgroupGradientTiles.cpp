@@ -133,8 +133,8 @@ int64_t WarpgroupGradientTiles::getSumsSharedBytes() const {
   int64_t tiles = 3 * getTileBytes(keysPerTile) + queryStages * 2 * getTileBytes(queriesPerTile) +
                   slopeStages * keysPerTile * queriesPerTile * 2 + sumStages * queriesPerTile * slabColumns * 4;
   int64_t statistics = queryStages * 2 * queriesPerTile * 4;
-  // The first key, and per stage the number of the tile of queries.
-  int64_t positions = hasScoreFunction ? 4 + 4 * queryStages : 0;
+  // The first key, and per stage the tile of queries and its head.
+  int64_t positions = hasScoreFunction ? 4 + 8 * queryStages : 0;
   // The last 16 tiles of queries, for the threads that add.
   int64_t steps = skipsHiddenTiles ? 4 * 16 : 0;
   return tiles + statistics + keyBarriers + ring * (queryStages + slopeStages + sumStages) + positions + steps +
