@@ -16,12 +16,19 @@
 ///
 /// By default, tiles have more work the later they are, or the earlier if seesMostLast is false. If data hides tiles,
 /// this does not hold, and the caller ranks them (RankTiles).
+///
+/// If queries are no multiple of `queriesPerTile`, some rows of a tile have no query. By default, they are in the last
+/// tile. With `lastIsFull`, they are in the first one, which has the fewest keys if the mask is causal: `first` is then
+/// negative.
 template <class Problem, int queriesPerTile, int numKeysPerTile,
-          int headsPerGroup = Problem::batches * Problem::queryHeads>
+          int headsPerGroup = Problem::batches * Problem::queryHeads, bool lastIsFull = false>
 struct QueryTile {
   static constexpr int keysPerTile = numKeysPerTile;
   static constexpr int perHead = countTiles(Problem::queries, queriesPerTile);
   static constexpr int heads = Problem::batches * Problem::queryHeads, groups = countTiles(heads, headsPerGroup);
+  /// The rows of the first tile that come before the first query: a multiple of those of a warpgroup.
+  static constexpr int missing =
+      lastIsFull ? (perHead * queriesPerTile - Problem::queries) / rowsPerWarpgroup * rowsPerWarpgroup : 0;
   static constexpr int count = heads * perHead;
   int first, head, keyHead, batch, keyTiles;
   /// With a score function, the keys before the first tile.
@@ -42,7 +49,7 @@ struct QueryTile {
     const int headOfAll = group * headsPerGroup + ofGroup - index * (isSmaller ? lastSize : headsPerGroup);
     const bool beginsWithMost = (groups - 1 - group) % 2 == 0;
     head = headOfAll % Problem::queryHeads, batch = headOfAll / Problem::queryHeads;
-    first = getRanked(batch, beginsWithMost ? index : perHead - 1 - index) * queriesPerTile;
+    first = getRanked(batch, beginsWithMost ? index : perHead - 1 - index) * queriesPerTile - missing;
     keyHead = head / (Problem::queryHeads / Problem::keyHeads);
     const int end = first + queriesPerTile;
     if constexpr (ScoreOf<Problem>::exists) {

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 // All threads of a computing warpgroup call these functions together. Results of 64 rows go through shared memory, from
-// where the elected thread stores them by tensor maps, which leave out rows past the last position and columns past
-// headDim. `Tile` is a tile with the fields first, head and batch.
+// where the elected thread stores them by tensor maps, which leave out rows before the first position or past the last
+// one, and columns past headDim. `Tile` is a tile with the fields first, head and batch.
 
 /// Stores the log-sum-exp of the thread's first or second row, whose numerators have this sum. One thread per row
 /// stores. `logSumExp` may be null.
@@ -15,7 +15,7 @@ template <class Problem, class Softmax, class Tile>
 __device__ inline void storeLogSumExp(float *logSumExp, const Softmax &softmax, float sum, const Tile &tile, int row,
                                       const WarpgroupLane &lane) {
   const int query = tile.first + lane.row + 8 * row;
-  if (logSumExp && lane.column == 0 && query < Problem::queries)
+  if (logSumExp && lane.column == 0 && query >= 0 && query < Problem::queries)
     *Problem::LogSumExpLayout::getVectors(logSumExp, tile.batch, tile.head, query) = softmax.getLogSumExp(row, sum);
 }
 
@@ -31,8 +31,10 @@ __device__ inline void storeOutput(const TensorMap &output, unsigned own, const 
   Rows::write(own, result, factors);
   publishSharedWrites();
   lane.synchronise();
-  if (lane.isElected)
-    Rows::store(output, own, tile.first + lane.warpgroup * rowsPerWarpgroup, tile.head, tile.batch);
+  // A copy of a box that lies before the tensor is an illegal instruction.
+  const int first = tile.first + lane.warpgroup * rowsPerWarpgroup;
+  if (lane.isElected && (Tile::missing == 0 || first >= 0))
+    Rows::store(output, own, first, tile.head, tile.batch);
 }
 
 /// Stores dQ, times `scale`, through the 64 rows of a tile of `Rows` that begin at `own`, and waits until they are

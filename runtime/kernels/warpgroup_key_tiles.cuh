@@ -37,7 +37,8 @@ struct InteriorTiles {
 /// causal mask without a score function.
 template <class Tile>
 __device__ inline int findFirstMasked(const Tile &tile, int warpgroup) {
-  return (tile.first + warpgroup * rowsPerWarpgroup) / Tile::keysPerTile;
+  const int first = tile.first + warpgroup * rowsPerWarpgroup;
+  return first > 0 ? first / Tile::keysPerTile : 0;
 }
 
 /// The work for a tile of keys and the queries of a warpgroup.
@@ -59,9 +60,11 @@ template <class Problem>
 constexpr bool hasMixedTiles = !clipsToInterior<Problem>() || hidesTiles<Problem>;
 
 /// True if a warpgroup leaves out the tiles of keys that none of its own queries sees. Functions that are computed for
-/// single pairs have no registers for the numbers of these tiles.
+/// single pairs have no registers for the numbers of these tiles. Without a function, long sequences have few such
+/// tiles for their length, and the loop over all tiles is faster.
 template <class Problem>
-constexpr bool skipsOwnTiles = clipsToInterior<Problem>() && !hidesTiles<Problem>;
+constexpr bool skipsOwnTiles = ScoreOf<Problem>::exists ? clipsToInterior<Problem>() && !hidesTiles<Problem>
+                                                        : Problem::isCausal && Problem::queries < 16384;
 
 /// Returns the number of a chosen tile, or that of one past the last key, which hides all pairs, if the warpgroup's
 /// queries see nothing of it.
@@ -78,8 +81,10 @@ struct OwnTiles {
   __device__ static OwnTiles find(const Tile &tile, const WarpgroupLane &lane) {
     if constexpr (!skipsOwnTiles<Problem>)
       return {0, tile.keyTiles - 1};
-    const int firstQuery = tile.first + lane.warpgroup * rowsPerWarpgroup,
-              skipped = tile.skippedKeys / Tile::keysPerTile;
+    const int firstQuery = tile.first + lane.warpgroup * rowsPerWarpgroup;
+    if (firstQuery < 0)
+      return {0, 0};
+    const int skipped = isFarHidden<Problem> ? tile.skippedKeys / Tile::keysPerTile : 0;
     const auto visible = KeyTiles::find<Problem>(firstQuery, firstQuery + rowsPerWarpgroup, Tile::keysPerTile);
     return {isFarHidden<Problem> ? visible.first - skipped : 0, visible.end - 1 - skipped};
   }

@@ -24,8 +24,8 @@ float valueOf(int batch, int position, int head, int element) {
   return static_cast<float>((position * 7 + element * 3 + head * 50 + batch * 100) % 251);
 }
 
-template <class Problem>
-using TileOf = QueryTile<Problem, kRowsPerTile, 128>;
+template <class Problem, bool lastIsFull = false>
+using TileOf = QueryTile<Problem, kRowsPerTile, 128, Problem::batches * Problem::queryHeads, lastIsFull>;
 template <class Problem>
 using RowsOf = SlabTile<HostWgmma<__nv_bfloat16>, Problem::headDim, kRowsPerTile>;
 
@@ -49,13 +49,14 @@ struct CountingSoftmax {
   }
 };
 
-template <class Problem>
+template <class Problem, bool lastIsFull>
 void storeOutputs(const TensorMap *map, float *logSumExp, int *counts) {
   using Rows = RowsOf<Problem>;
+  using Tile = TileOf<Problem, lastIsFull>;
   const WarpgroupLane lane(threadIdx.x / 128);
-  TileQueue<TileOf<Problem>::count> queue;
+  TileQueue<Tile::count> queue;
   for (int number; queue.next(number);) {
-    const TileOf<Problem> tile(number);
+    const Tile tile(number);
     const float factors[2] = {2, 1};
     float result[Rows::columns / 2];
     fillResult<Problem>(result, factors, tile, lane);
@@ -88,13 +89,14 @@ using Problems = testing::Types<HostProblem<2, 2, 1, 300, 300, 64, true>, HostPr
                                 HostProblem<2, 1, 1, 256, 256, 72, false>>;
 TYPED_TEST_SUITE(EpilogueTest, Problems);
 
-TYPED_TEST(EpilogueTest, OutputIsStoredOnce) {
-  HostOperand output(TypeParam::batches, TypeParam::queries, TypeParam::queryHeads, TypeParam::headDim);
+template <class Problem, bool lastIsFull>
+void checkOutput() {
+  HostOperand output(Problem::batches, Problem::queries, Problem::queryHeads, Problem::headDim);
   const TensorMap map = output.map(rowsPerWarpgroup);
-  const size_t rows = 1ull * TypeParam::batches * TypeParam::queryHeads * TypeParam::queries;
+  const size_t rows = 1ull * Problem::batches * Problem::queryHeads * Problem::queries;
   std::vector<float> logSumExp(rows + 1, -1);
   std::vector<int> counts(rows + 1);
-  launchBlocks(storeOutputs<TypeParam>, 2, 128 * kWarpgroups, RowsOf<TypeParam>::bytes, &map, logSumExp.data(),
+  launchBlocks(storeOutputs<Problem, lastIsFull>, 2, 128 * kWarpgroups, RowsOf<Problem>::bytes, &map, logSumExp.data(),
                counts.data());
   checkStored(output);
   for (size_t row = 0; row < rows; ++row) {
@@ -104,8 +106,12 @@ TYPED_TEST(EpilogueTest, OutputIsStoredOnce) {
   EXPECT_EQ(logSumExp[rows], -1);
 
   // Without a log-sum-exp.
-  launchBlocks(storeOutputs<TypeParam>, 1, 128 * kWarpgroups, RowsOf<TypeParam>::bytes, &map, nullptr, counts.data());
+  launchBlocks(storeOutputs<Problem, lastIsFull>, 1, 128 * kWarpgroups, RowsOf<Problem>::bytes, &map, nullptr,
+               counts.data());
 }
+
+TYPED_TEST(EpilogueTest, OutputIsStoredOnce) { checkOutput<TypeParam, false>(); }
+TYPED_TEST(EpilogueTest, OutputOfTilesThatBeginBeforeTheFirstQueryIsStoredOnce) { checkOutput<TypeParam, true>(); }
 
 template <class Problem>
 void storeGradients(const TensorMap *queryMap, const TensorMap *keyMap, const TensorMap *valueMap) {

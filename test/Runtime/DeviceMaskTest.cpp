@@ -49,8 +49,12 @@ bool canSeeSome(int firstQuery, int firstKey) {
   using Score = ScoreOf<Problem>;
   for (int query = firstQuery; query < firstQuery + rowsPerWarpgroup; ++query)
     for (int key = firstKey; key < firstKey + kKeysPerTile && key < Problem::keys; ++key)
-      if (query - key >= Score::firstDistance && query - key <= Score::lastDistance)
+      if constexpr (Score::exists) {
+        if (query - key >= Score::firstDistance && query - key <= Score::lastDistance)
+          return true;
+      } else if (!Problem::isCausal || key <= query) {
         return true;
+      }
   return false;
 }
 
@@ -148,27 +152,48 @@ TYPED_TEST(ScoreMaskTest, AppliesTheFunctionToExistingPairs) {
   }
 }
 
-TYPED_TEST(ScoreMaskTest, WarpgroupsComputeTheTilesThatTheySee) {
-  using Tile = QueryTile<TypeParam, kQueriesPerTile, kKeysPerTile>;
+/// Checks that a warpgroup with queries computes the tiles of keys from the first to the last that some of them see, or
+/// may see by their distance, and that one without computes a single tile.
+template <class Problem, class Tile>
+void checkOwnTiles() {
+  static_assert(skipsOwnTiles<Problem>);
   for (int number = 0; number < Tile::count; ++number) {
     const Tile tile(number);
     for (int warpgroup = 0; warpgroup < kWarpgroups; ++warpgroup) {
       const int firstQuery = tile.first + warpgroup * rowsPerWarpgroup;
       std::vector<int> seen;
       for (int keyTile = 0; keyTile < tile.keyTiles; ++keyTile)
-        if (canSeeSome<TypeParam>(firstQuery, tile.getFirstKey(keyTile)))
+        if (canSeeSome<Problem>(firstQuery, tile.getFirstKey(keyTile)))
           seen.push_back(keyTile);
       threadIdx = {128 * (warpgroup + 1u), 0, 0};
-      const auto own = OwnTiles::find<TypeParam>(tile, WarpgroupLane(warpgroup));
+      const auto own = OwnTiles::find<Problem>(tile, WarpgroupLane(warpgroup));
       EXPECT_LE(0, own.first);
       EXPECT_LE(own.first, own.last);
       EXPECT_LT(own.last, tile.keyTiles);
-      if (!seen.empty()) {
+      if (firstQuery < 0) {
+        EXPECT_EQ(own.last, own.first) << "queries from " << firstQuery;
+      } else if (!seen.empty()) {
         EXPECT_LE(own.first, seen.front()) << "queries from " << firstQuery;
         EXPECT_EQ(own.last, seen.back()) << "queries from " << firstQuery;
       }
     }
   }
+}
+template <class Problem>
+using EarlyTile = QueryTile<Problem, kQueriesPerTile, kKeysPerTile, Problem::batches * Problem::queryHeads,
+                            /*lastIsFull=*/true>;
+
+TYPED_TEST(ScoreMaskTest, WarpgroupsComputeTheTilesThatTheySee) {
+  checkOwnTiles<TypeParam, QueryTile<TypeParam, kQueriesPerTile, kKeysPerTile>>();
+  checkOwnTiles<TypeParam, EarlyTile<TypeParam>>();
+}
+
+TEST(OwnTilesTest, AreThoseThatTheWarpgroupSeesIfCausal) {
+  using Problem = Causal<1, 1, 1, 600, 600>;
+  checkOwnTiles<Problem, QueryTile<Problem, kQueriesPerTile, kKeysPerTile>>();
+  checkOwnTiles<Problem, EarlyTile<Problem>>();
+  using Short = Causal<1, 1, 1, 500, 200>;
+  checkOwnTiles<Short, EarlyTile<Short>>();
 }
 
 TYPED_TEST(ScoreMaskTest, ClipsTilesToVisibleDistances) {

@@ -130,6 +130,28 @@ TYPED_TEST(QueryTileTest, NumbersEachTileOnce) {
   EXPECT_EQ(tiles, expected);
 }
 
+/// The rows without a query come first, in multiples of those of a warpgroup.
+TYPED_TEST(QueryTileTest, LastTileIsFull) {
+  constexpr int queriesPerTile = 192;
+  using Tile = QueryTile<TypeParam, queriesPerTile, kKeysPerTile, TypeParam::batches * TypeParam::queryHeads,
+                         /*lastIsFull=*/true>;
+  static_assert(Tile::missing % 64 == 0);
+  std::set<std::tuple<int, int, int>> tiles;
+  int last = -queriesPerTile;
+  for (int number = 0; number < Tile::count; ++number) {
+    const Tile tile(number);
+    EXPECT_EQ((tile.first + Tile::missing) % queriesPerTile, 0);
+    EXPECT_GE(tile.first, -Tile::missing);
+    EXPECT_GT(tile.first + queriesPerTile, 0) << "tile " << number;
+    EXPECT_GE(tile.keyTiles, 1);
+    tiles.emplace(tile.batch, tile.head, tile.first);
+    last = std::max(last, tile.first);
+  }
+  EXPECT_EQ(static_cast<int>(tiles.size()), Tile::count);
+  EXPECT_GE(last + queriesPerTile, TypeParam::queries);
+  EXPECT_LT(last + queriesPerTile, TypeParam::queries + 64);
+}
+
 TYPED_TEST(QueryTileTest, LongestTilesComeFirstIfCausal) {
   using Tile = QueryTile<TypeParam, kQueriesPerTile, kKeysPerTile>;
   if (!TypeParam::isCausal || ScoreOf<TypeParam>::exists)

@@ -28,6 +28,15 @@ TEST(WarpgroupAttentionForwardTest, Full) {
   checkForward<HostProblem<1, 1, 1, 1, 1, 72, false>>(1);
 }
 TEST(WarpgroupAttentionForwardTest, ThreeWarpgroups) { checkForward<HostProblem<1, 2, 2, 420, 420, 64, true>, 3>(2); }
+/// The last tile of queries is full, so the first one begins 64 or 128 rows before the first query.
+TEST(WarpgroupAttentionForwardTest, TilesThatBeginBeforeTheFirstQuery) {
+  checkForward<HostProblem<2, 2, 1, 256, 256, 64, true>, 3>(2);
+  checkForward<HostProblem<1, 1, 1, 500, 300, 64, true>, 3, 96>(1);
+  checkForward<WindowProblem<HostProblem<1, 2, 1, 512, 512, 64, true>, 150, 0>, 3, 32>(2);
+  checkForward<WindowProblem<HostProblem<1, 1, 1, 256, 600, 64, false>, 400, -300>, 3, 64>(1);
+  checkForward<MultipliedSteps<SlopeProblem<HostProblem<1, 2, 1, 512, 512, 64, true>, 511, 0>>, 3, 112>(2);
+  checkForward<SoftCapProblem<HostProblem<1, 2, 1, 256, 256, 64, true>, 255, 0, 30>, 3, 112>(2);
+}
 TEST(WarpgroupAttentionForwardTest, GroupsOfHeads) {
   checkForward<HostProblem<2, 3, 1, 300, 300, 64, true>, 2, 128, 4>(3);
   checkForward<HostProblem<1, 3, 3, 150, 200, 64, false>, 2, 128, 1>(2);

@@ -32,7 +32,9 @@ FailureOr<WarpgroupTiles> WarpgroupTiles::select(AttentionStage stage, const Att
                                                  const std::optional<ScoreText> &score, const TargetDescription &target,
                                                  Attribute parameters, std::string &whyNot) {
   bool hasDerivatives = score && !score->distances.onlyShifts;
-  WarpgroupTiles tiles = chooseSizes(stage, sizes, score, hasDerivatives);
+  bool lastIsFull = stage == AttentionStage::Forward && fillsLastTile(sizes, isCausal, score);
+  WarpgroupTiles tiles = chooseSizes(stage, sizes, score, hasDerivatives, lastIsFull);
+  tiles.lastIsFull = lastIsFull;
   tiles.skipsHiddenTiles = score && score->inspectsTiles;
   tiles.multipliesBiasSteps = score && score->multipliesBiasSteps;
   SelectedParameters selected(AttentionTiles::getStageName(stage), parameters);
@@ -192,11 +194,11 @@ int64_t WarpgroupTiles::getMostSteps(int64_t headsOfGroup, bool isCausal, int64_
   int64_t groups = llvm::divideCeilSigned(heads, headsOfGroup);
   SmallVector<int64_t> steps(blocks, 0);
   // runtime/kernels/query_tile.cuh and tile_queue.cuh number and distribute the tiles.
-  int64_t number = 0;
+  int64_t missing = lastIsFull ? (perHead * getRowsPerBlock() - sizes.queries) / rows * rows : 0, number = 0;
   for (int64_t group : llvm::seq(groups))
     for (int64_t index : llvm::seq(perHead)) {
       bool beginsLast = isCausal && (groups - 1 - group) % 2 == 0;
-      int64_t end = (beginsLast ? perHead - index : index + 1) * getRowsPerBlock();
+      int64_t end = (beginsLast ? perHead - index : index + 1) * getRowsPerBlock() - missing;
       int64_t keys = isCausal ? std::min(end, sizes.keys) : sizes.keys;
       for (int64_t last = number + std::min(headsOfGroup, heads - group * headsOfGroup); number != last; ++number) {
         int64_t round = number / blocks, place = number % blocks;
@@ -206,16 +208,28 @@ int64_t WarpgroupTiles::getMostSteps(int64_t headsOfGroup, bool isCausal, int64_
   return *llvm::max_element(steps);
 }
 
+bool WarpgroupTiles::fillsLastTile(const AttentionSizes &sizes, bool isCausal, const std::optional<ScoreText> &score) {
+  if (!score)
+    return isCausal;
+  const DistanceRange &visible = score->distances.visible;
+  auto countKeys = [&](int64_t query) {
+    return std::min(query - visible.first + 1, sizes.keys) - std::max(query - visible.last, int64_t(0));
+  };
+  return score->onlyHidesPairs && !score->inspectsTiles && countKeys(sizes.queries - 1) > countKeys(0);
+}
+
 // Measured on an H200 (docs/Rationale/AttentionByWarpgroups.md). The limits are registers: at most 240 per thread with
 // two computing warpgroups, and 160 with three.
 WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const AttentionSizes &sizes,
-                                           const std::optional<ScoreText> &score, bool hasDerivatives) {
+                                           const std::optional<ScoreText> &score, bool hasDerivatives,
+                                           bool lastIsFull) {
   bool isNarrow = sizes.headDim <= slabColumns;
   switch (stage) {
   case AttentionStage::Forward: {
-    // A third warpgroup hides more exponentials, and takes rows from which short sequences cannot fill all blocks. If
-    // it computes a score function for single pairs, it has registers for 96 keys, and not for skipping tiles.
-    constexpr int64_t manyQueries = 4096;
+    // A third warpgroup hides more exponentials. Its rows are idle in a tile that ends with the sequence, which has the
+    // most keys if the mask is causal, unless the tiles begin before the sequence. If it computes a score function for
+    // single pairs, it has registers for 96 keys, and not for skipping tiles.
+    int64_t manyQueries = lastIsFull ? 512 : 4096;
     bool computesPairs = score && !score->onlyHidesPairs;
     if (isNarrow && sizes.queries >= manyQueries && !(computesPairs && score->inspectsTiles))
       return {stage, sizes, 3, computesPairs ? 96 : 128, 2, 2};

@@ -88,6 +88,9 @@ private:
   bool multipliesBiasSteps = false;
   /// Only for the forward pass: heads that are computed at the same time.
   int64_t headsPerGroup;
+  /// Only for the forward pass: whether the first tile of queries begins before the first query, so that the last one
+  /// is full (runtime/kernels/query_tile.cuh).
+  bool lastIsFull = false;
 
   WarpgroupTiles(AttentionStage stage, const AttentionSizes &sizes, int64_t warpgroups, int64_t streamedRows,
                  int64_t stages, int64_t valueStages, bool overlapsTiles = false)
@@ -104,7 +107,9 @@ private:
   int64_t countPairs(int64_t blocks) const;
   /// Returns the fastest known tile sizes. `hasDerivatives` is true if the gradient multiplies by derivatives.
   static WarpgroupTiles chooseSizes(AttentionStage stage, const AttentionSizes &sizes,
-                                    const std::optional<ScoreText> &score, bool hasDerivatives);
+                                    const std::optional<ScoreText> &score, bool hasDerivatives, bool lastIsFull);
+  /// Returns whether the forward kernel chooses `lastIsFull`: if the last queries see the most keys.
+  static bool fillsLastTile(const AttentionSizes &sizes, bool isCausal, const std::optional<ScoreText> &score);
   /// Returns the heads whose tiles the blocks compute at the same time.
   int64_t chooseHeadsPerGroup(bool isCausal, int64_t blocks) const;
   /// Returns the number of steps of the block that has the most, with groups of so many heads.

@@ -271,6 +271,9 @@ inline void loadBytes(unsigned to, const void *from, int bytes, unsigned barrier
 }
 inline void storeBox(const TensorMap &map, unsigned from, int x, int y, int z, int w) {
   const HostTensorMap &host = HostTensorMap::of(map);
+  // A GPU reports an illegal instruction.
+  if (y + host.boxRows <= 0)
+    HostSharedMemory::fail("a stored box lies before the tensor");
   HostBarriers::current.storeLater([=, &host] {
     host.forEach(from, {x, y, z, w}, [&](unsigned address, long long number) {
       if (number < 0)
