@@ -218,6 +218,19 @@ bool WarpgroupTiles::fillsLastTile(const AttentionSizes &sizes, bool isCausal, c
   return score->onlyHidesPairs && !score->inspectsTiles && countKeys(sizes.queries - 1) > countKeys(0);
 }
 
+/// Returns whether each query sees its own key and all keys before it, unless data hides them.
+static bool seesAllBefore(const AttentionSizes &sizes, const std::optional<ScoreText> &score) {
+  return !score || (score->distances.visible.first == 0 && score->distances.visible.last >= sizes.queries - 1);
+}
+
+/// Returns the most keys of a tile whose scores and numerators fit into the registers of three warpgroups.
+static int64_t getMostKeys(int64_t headDim) {
+  constexpr int64_t registers = 128, most = 128, step = 16;
+  int64_t result = llvm::alignTo(headDim, step) / 2;
+  // A key takes half a register for the score, and a quarter for the numerator.
+  return std::min(most, (registers - result) * 4 / 3 / step * step);
+}
+
 // Measured on an H200 (docs/Rationale/AttentionByWarpgroups.md). The limits are registers: at most 240 per thread with
 // two computing warpgroups, and 160 with three.
 WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const AttentionSizes &sizes,
@@ -226,13 +239,15 @@ WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const Attention
   bool isNarrow = sizes.headDim <= slabColumns;
   switch (stage) {
   case AttentionStage::Forward: {
-    // A third warpgroup hides more exponentials. Its rows are idle in a tile that ends with the sequence, which has the
-    // most keys if the mask is causal, unless the tiles begin before the sequence. If it computes a score function for
-    // single pairs, it has registers for 96 keys, and not for skipping tiles.
-    int64_t manyQueries = lastIsFull ? 512 : 4096;
+    // A third warpgroup hides more exponentials, but it leaves a thread 160 registers, so that wide heads have smaller
+    // tiles of keys. Its rows are idle in a tile that ends with the sequence, which has the most keys if the mask is
+    // causal, unless the tiles begin before the sequence. If it computes a score function for single pairs, it has
+    // registers for 96 keys, and not for skipping tiles.
     bool computesPairs = score && !score->onlyHidesPairs;
-    if (isNarrow && sizes.queries >= manyQueries && !(computesPairs && score->inspectsTiles))
-      return {stage, sizes, 3, computesPairs ? 96 : 128, 2, 2};
+    int64_t manyQueries = !lastIsFull ? 4096 : isNarrow ? 512 : 2048;
+    bool isFast = isNarrow ? !(computesPairs && score->inspectsTiles) : lastIsFull && seesAllBefore(sizes, score);
+    if (isFast && sizes.queries >= manyQueries)
+      return {stage, sizes, 3, computesPairs ? 96 : getMostKeys(sizes.headDim), 2, 2};
     return {stage, sizes, 2, 128, 2, 2};
   }
   case AttentionStage::BackwardQueries: {

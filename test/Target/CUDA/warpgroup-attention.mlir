@@ -13,7 +13,7 @@
 // SELECT: exec.kernel @curved
 // SELECT-SAME: exec.schedules = {sm_90a = [{forward = {heads = 16 : i64, rows = 192 : i64, stages = 2 : i64, tile = 96 : i64}, schedule = "warpgroup_attention"}]}
 // SELECT: exec.kernel @many
-// SELECT-SAME: exec.schedules = {sm_90a = [{forward = {heads = 8 : i64, rows = 128 : i64, stages = 2 : i64, tile = 128 : i64}, schedule = "warpgroup_attention"}]}
+// SELECT-SAME: exec.schedules = {sm_90a = [{forward = {heads = 11 : i64, rows = 192 : i64, stages = 2 : i64, tile = 80 : i64}, schedule = "warpgroup_attention"}]}
 // RUN: sed '/@lengthy/s/forward = {[^}]*}/forward = {tile = 64, rows = 128, heads = 3, stages = 4}/' %t.mlir | cs336-translate --emit-cuda --require-all | FileCheck %s --check-prefix=EDITED
 // EDITED: // Schedule warpgroup_attention: 128 queries per block of 2 warpgroups and one for copies, keys in tiles of 64, by wgmma.
 // EDITED: using Attention = WarpgroupAttentionForward<lengthy_problem, lengthy_wgmma, 2, 64, 4, 2, 3>;
@@ -74,12 +74,39 @@ exec.kernel @curved(%q: tensor<1x4200x16x64xbf16>, %k: tensor<1x4200x16x64xbf16>
   exec.yield %o, %l : tensor<1x4200x16x64xbf16>, tensor<1x16x4200xf32>
 }
 
-// Keys and values of all heads are larger than the second-level cache: 8 of 64 heads are computed at a time.
-// CHECK: WarpgroupAttentionForward<many_problem, many_wgmma, 2, 128, 2, 2, 8>;
+// Keys and values of all heads are larger than the second-level cache: 11 of 64 heads are computed at a time.
+// CHECK: WarpgroupAttentionForward<many_problem, many_wgmma, 3, 80, 2, 2, 11>;
 exec.kernel @many(%q: tensor<4x4096x16x128xbf16>) : (memref<4x4096x16x128xbf16>) -> (memref<4x4096x16x128xbf16>, memref<4x16x4096xf32>) {
   %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64, causal}
       : tensor<4x4096x16x128xbf16>, tensor<4x4096x16x128xbf16> -> tensor<4x16x4096xf32>
   exec.yield %o, %l : tensor<4x4096x16x128xbf16>, tensor<4x16x4096xf32>
+}
+
+// Wide heads have three warpgroups from 2048 queries on, with the keys for which they have registers, unless distances
+// hide keys before the query.
+// CHECK: WarpgroupAttentionForward<medium_problem, medium_wgmma, 3, 112, 2, 1>;
+exec.kernel @medium(%q: tensor<1x2048x4x80xbf16>) : (memref<1x2048x4x80xbf16>) -> (memref<1x2048x4x80xbf16>, memref<1x4x2048xf32>) {
+  %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64, causal}
+      : tensor<1x2048x4x80xbf16>, tensor<1x2048x4x80xbf16> -> tensor<1x4x2048xf32>
+  exec.yield %o, %l : tensor<1x2048x4x80xbf16>, tensor<1x4x2048xf32>
+}
+
+// CHECK: WarpgroupAttentionForward<window_problem, window_wgmma, 2, 128, 2, 2>;
+exec.kernel @window(%q: tensor<1x2048x4x80xbf16>) : (memref<1x2048x4x80xbf16>) -> (memref<1x2048x4x80xbf16>, memref<1x4x2048xf32>) {
+  %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64, causal}
+      : tensor<1x2048x4x80xbf16>, tensor<1x2048x4x80xbf16> -> tensor<1x4x2048xf32> score() {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>):
+    %distance = cs336.sub %i, %j : tensor<i32>
+    %zero = cs336.constant dense<0> : tensor<i32>
+    %last = cs336.constant dense<1023> : tensor<i32>
+    %seen = cs336.compare ge %distance, %zero : tensor<i32>
+    %near = cs336.compare le %distance, %last : tensor<i32>
+    %visible = cs336.and %seen, %near : tensor<i1>
+    %hidden = cs336.constant dense<0xFF800000> : tensor<f32>
+    %r = cs336.select %visible, %s, %hidden : tensor<f32>
+    cs336.yield %r : tensor<f32>
+  }
+  exec.yield %o, %l : tensor<1x2048x4x80xbf16>, tensor<1x4x2048xf32>
 }
 
 // Few tiles: a block each.

@@ -13,13 +13,13 @@
 
 module attributes {exec.architectures = ["sm_90a"]} {
 // The function is an argument of the function that computes scores. Shared memory contains the first key and the number
-// of each tile of queries: 4 + 4 · 4 bytes.
+// and the head of each tile of queries: 4 + 4 · 8 bytes.
 // CHECK: struct window_problem {
 // CHECK: static constexpr bool exists = true, onlyHides = true, returnsDerivative = false;
 // CHECK-NEXT: static constexpr int firstDistance = 0, lastDistance = 1023;
-// CHECK: Attention::run(in1, in3, in5, in4, workspace);
+// CHECK: Attention::run(in1, in3, in5, in4, workspace, {});
 // CHECK: using Attention = WarpgroupGradientSums<window_problem, window_wgmma, 8, 4, 2, 3, true>;
-// CHECK-NEXT: static_assert(Attention::tiles == 512 && Attention::sharedBytes == 199748 && Attention::workspaceBytes == 17309700);
+// CHECK-NEXT: static_assert(Attention::tiles == 512 && Attention::sharedBytes == 199764 && Attention::workspaceBytes == 17309700);
 // CHECK-NEXT: Attention::run(&queryMap, &keyMap, &valueMap, &outputGradientMap, &keyGradientMap, &valueGradientMap, workspace, {});
 // CHECK: Attention::run(&queryGradientMap, workspace);
 // SELECT: exec.kernel @window
@@ -58,7 +58,7 @@ exec.kernel @window(%q: tensor<1x4096x16x64xbf16>, %k: tensor<1x4096x16x64xbf16>
 // CHECK-NEXT: return in7[head] * static_cast<float>(key - query) + score;
 // CHECK: __device__ TileInspection inspect(const PairTile &tile) const {
 // CHECK: using Attention = MarkTiles<bias_problem, TileMask<bias_problem, 64, 128, true>, TileMask<bias_problem, 64, 128, false>>;
-// CHECK: Attention::run(in1, in3, in5, in4, workspace);
+// CHECK: Attention::run(in1, in3, in5, in4, workspace, {in6, in7});
 // CHECK: using Attention = WarpgroupGradientSums<bias_problem, bias_wgmma, 2, 2, 1, 3, false>;
 // CHECK: workspace, {in6, in7});
 // SELECT: exec.kernel @bias

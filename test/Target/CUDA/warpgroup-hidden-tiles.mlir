@@ -275,9 +275,9 @@ exec.kernel @capped_documents(%q: tensor<2x4096x2x64xbf16>, %k: tensor<2x4096x2x
 // CHECK: using Attention = MarkTiles<one_pass_problem, TileMask<one_pass_problem, 64, 128, true>, TileMask<one_pass_problem, 64, 128, false>>;
 // CHECK-NEXT: static_assert(Attention::blocks == 48 && Attention::bytes == 1152);
 // CHECK-NEXT: Attention::run({in6}, reinterpret_cast<TileBits *>(workspace + 1082628));
-// CHECK: Attention::run(in1, in3, in5, in4, workspace);
+// CHECK: Attention::run(in1, in3, in5, in4, workspace, {in6});
 // CHECK: using Attention = WarpgroupGradientSums<one_pass_problem, one_pass_wgmma, 2, 4, 2, 3, true>;
-// CHECK-NEXT: static_assert(Attention::tiles == 32 && Attention::sharedBytes == 199812 && Attention::workspaceBytes == 1083780);
+// CHECK-NEXT: static_assert(Attention::tiles == 32 && Attention::sharedBytes == 199828 && Attention::workspaceBytes == 1083780);
 // CHECK-NEXT: Attention::run(&queryMap, &keyMap, &valueMap, &outputGradientMap, &keyGradientMap, &valueGradientMap, workspace, {in6});
 exec.kernel @one_pass(%q: tensor<2x1024x2x64xbf16>, %k: tensor<2x1024x2x64xbf16>, %v: tensor<2x1024x2x64xbf16>, %o: tensor<2x1024x2x64xbf16>, %l: tensor<2x2x1024xf32>, %do: tensor<2x1024x2x64xbf16>, %ids: tensor<2x1024xi32>)
     : (memref<2x1024x2x64xbf16>, memref<2x1024x2x64xbf16>, memref<2x1024x2x64xbf16>, memref<2x1024x2x64xbf16>, memref<2x2x1024xf32>, memref<2x1024x2x64xbf16>, memref<2x1024xi32>)
