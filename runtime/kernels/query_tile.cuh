@@ -17,9 +17,9 @@
 /// By default, tiles have more work the later they are, or the earlier if seesMostLast is false. If data hides tiles,
 /// this does not hold, and the caller ranks them (RankTiles).
 ///
-/// If queries are no multiple of `queriesPerTile`, some rows of a tile have no query. By default, they are in the last
-/// tile. With `lastIsFull`, they are in the first one, which has the fewest keys if the mask is causal: `first` is then
-/// negative.
+/// If `queriesPerTile` does not divide the number of queries, some rows have no query. By default, they are in the last
+/// tile. With `lastIsFull`, all but less than a warpgroup's rows of them are in the first tile, which has the fewest keys
+/// if the mask is causal: `first` is then negative.
 template <class Problem, int queriesPerTile, int numKeysPerTile,
           int headsPerGroup = Problem::batches * Problem::queryHeads, bool lastIsFull = false>
 struct QueryTile {

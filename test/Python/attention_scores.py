@@ -364,13 +364,14 @@ LONG_DERIVATIVES = [
     Attention("long-cap-of-wide-heads", 1, 2100, 2100, 2, 1, 128, (cap(2.0), causal())),
 ]
 
-#: Attentions whose score functions kernels of compute capability 9.0 leave to a matmul, or to the softmax. From 4096
-#: positions on, forward passes of narrow heads have another number of rows.
+#: Attentions whose score functions kernels of compute capability 9.0 leave to a matmul, or to the softmax. From 2048
+#: positions on, causal forward passes of wide heads have another number of rows.
 LONG_FUNCTIONS = [
     Attention("long-linear-bias-causal", 2, 1100, 1100, 4, 2, 64, (linear_bias, causal())),
     Attention("long-linear-bias-cached", 1, 1031, 1100, 2, 2, 128, (linear_bias, causal(69))),
     Attention("long-linear-bias-window", 1, 1300, 1300, 2, 1, 80, (linear_bias, window(200))),
     Attention("very-long-linear-bias", 1, 4133, 4133, 1, 1, 64, (linear_bias, causal())),
+    Attention("very-long-linear-bias-of-wide-heads", 1, 2048, 2048, 1, 1, 80, (linear_bias, causal())),
     # Most scores are far below the cap, or around it.
     Attention("long-high-cap", 2, 1100, 1100, 2, 1, 128, (cap(20.0), causal())),
     Attention("long-high-cap-window", 1, 1300, 1300, 2, 2, 64, (cap(8.0), window(200))),

@@ -117,6 +117,10 @@ if DEVICE == "cpu":
 else:
     LONG_SHAPES += [
         LONGEST,
+        # The first tile of 192 queries begins 128 and 64 rows before the first query.
+        Shape(2, 1024, 2, 64),
+        Shape(1, 2048, 2, 80),
+        Shape(1, 2048, 1, 128),
         Shape(1, 2049, 2, 128, key_heads=1, keys=2113),
         Shape(1, 2130, 1, 104, causal=False, keys=2050),
     ]
