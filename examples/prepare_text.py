@@ -7,7 +7,7 @@ Trains a byte-level BPE tokenizer on the training part of the text, then writes 
 - `train.bin` and `held_out.bin`: token ids as consecutive little-endian uint16, for memory-mapping;
 - `meta.json`: sizes, and the entropy of the text's single tokens, which a model has to beat.
 
-Whole blocks of lines, spread evenly over the text, are held out.
+Whole blocks of lines, spread evenly over the text, are held out. Lines longer than a block are cut.
 
     bible -l0 gen1:1-rev22:21 > bible.txt
     python examples/prepare_text.py bible.txt --vocab-size 10000 --out build/bible
@@ -37,11 +37,14 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def read_blocks(path: Path) -> Iterator[str]:
-    """Yield the text in pieces of whole lines, each of about `BLOCK_CHARACTERS`, with `INVALID_BYTES`."""
+    """Yield the text in pieces of whole lines, each of about `BLOCK_CHARACTERS`, with `INVALID_BYTES`.
+
+    Lines of more characters are cut after so many, so that a text without line ends has blocks, too.
+    """
     lines: list[str] = []
     size = 0
     with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
-        for line in file:
+        while line := file.readline(BLOCK_CHARACTERS):
             lines.append(line)
             size += len(line)
             if size >= BLOCK_CHARACTERS:

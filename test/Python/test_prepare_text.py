@@ -36,6 +36,14 @@ def test_the_size_that_a_text_requires(tmp_path: Path) -> None:
     assert prepare(TWO_BLOCKS, tmp_path).returncode == 0
 
 
+def test_a_text_without_line_ends_is_cut(tmp_path: Path) -> None:
+    text = TWO_BLOCKS.replace(b"\n", b" ")
+    assert prepare(text, tmp_path).returncode == 0
+    parts = {name: np.fromfile(tmp_path / f"out/{name}.bin", "<u2") for name in ("train", "held_out")}
+    tokenizer = tokenizers.Tokenizer.from_file(str(tmp_path / "out/tokenizer.json"))
+    assert [tokenizer.decode(parts[name]) for name in ("train", "held_out")] == [text[: len(text) // 2].decode()] * 2
+
+
 def test_bytes_that_are_not_utf8_are_counted(tmp_path: Path) -> None:
     done = prepare("a\N{REPLACEMENT CHARACTER}é\n".encode() + b"\xff\xe9t\xe9\n" + TWO_BLOCKS, tmp_path)
     assert done.returncode == 0
