@@ -18,8 +18,8 @@
 /// this does not hold, and the caller ranks them (RankTiles).
 ///
 /// If `queriesPerTile` does not divide the number of queries, some rows have no query. By default, they are in the last
-/// tile. With `lastIsFull`, all but less than a warpgroup's rows of them are in the first tile, which has the fewest
-/// keys if the mask is causal: `first` is then negative.
+/// tile. With `lastIsFull`, they are in the first tile, in multiples of a warpgroup's rows, and `first` is then
+/// negative. The last tile, which has the most keys if the mask is causal, keeps fewer than those of a warpgroup.
 template <class Problem, int queriesPerTile, int numKeysPerTile,
           int headsPerGroup = Problem::batches * Problem::queryHeads, bool lastIsFull = false>
 struct QueryTile {

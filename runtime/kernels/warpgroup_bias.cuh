@@ -7,9 +7,9 @@
 
 // In the interior, many score functions add a bias to the scaled score that is a linear function of query and key, or a
 // number: linear biases (ALiBi), or the last element of a table for all far pairs. A thread evaluates such a bias for
-// its first pair of a tile. All its other pairs are a constant number of rows and columns away, so each takes one fused
-// multiply-add with a constant, or nothing at all. Biases are divided by the scale, so that scores stay q · k until the
-// exponential.
+// its first pair of a tile. All its other pairs are a constant number of rows and columns away. In the forward pass
+// each takes one fused multiply-add with a constant, or nothing at all; in the gradient, statistics of queries contain
+// the steps. Biases are divided by the scale, so that scores stay q · k until the exponential.
 
 /// True if interior scores are their arguments plus a bias that is linear in query and key: if the score function has
 /// the member `getBiasSteps`.

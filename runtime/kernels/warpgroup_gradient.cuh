@@ -24,7 +24,8 @@ struct GradientWorkspace {
   static constexpr int slabColumns = 64, slabs = countTiles(columns, slabColumns);
   /// Columns of the last slab; the others have slabColumns.
   static constexpr int lastColumns = columns - (slabs - 1) * slabColumns;
-  /// Per tile of queries: the logarithms of the sums of exponentials, in units of the exponent of two, then −D.
+  /// Per tile of queries: the logarithms of the sums of exponentials, in units of the exponent of two, minus what a
+  /// linear bias of the query has more than that of the tile's first query; then −D.
   static constexpr int statisticsPerTile = 2 * queriesPerTile;
 
   static constexpr long long tiles = static_cast<long long>(Problem::batches) * Problem::queryHeads * queryTiles;

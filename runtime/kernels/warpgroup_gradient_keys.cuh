@@ -44,8 +44,8 @@ public:
 
 private:
   __device__ void sum(const Tile &tile, int queryTilesPerHead) {
-    // Biases are linear in the queries, so those of all tiles follow from those of one. Near queries have small biases,
-    // which are the most exact.
+    // Biases are linear in the queries, so those of all tiles follow from those of one. With a causal mask, the first
+    // queries are the nearest ones, whose biases are the smallest and most exact.
     const int firstTile = tile.getFirstQueryTile();
     const auto firstBias =
         Tile::members == 1 ? findBias(firstTile, tile.batch * Problem::queryHeads + tile.head) : TileBias<Problem>();

@@ -43,8 +43,8 @@ public:
   }
 
 private:
-  /// Queries past the last one have infinite sums, so that their probabilities are zero. `steps` is the query's part of
-  /// a linear bias.
+  /// Queries past the last one have infinite sums, so that their probabilities are zero. `steps` is what a linear
+  /// bias of the query has more than that of the tile's first query.
   __device__ static void writeStatistics(const Element *output, const Element *outputGradient, const float *logSumExp,
                                          float *statistics, int batch, int head, int query, float steps) {
     float logSum = infinity(), rowSum = 0;

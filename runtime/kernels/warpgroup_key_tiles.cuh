@@ -73,7 +73,8 @@ __device__ inline int getSeenNumber(const VisitedTile &visited) {
   return visited.isSeen() ? visited.number : countTiles(Problem::keys, Tile::keysPerTile);
 }
 
-/// The tiles of keys of a QueryTile that some of a warpgroup's queries see: from `first` to `last`, at least one.
+/// The tiles of keys of a QueryTile that some of a warpgroup's queries see: from `first` to `last`, at least one. A
+/// warpgroup without queries has the first tile.
 struct OwnTiles {
   int first, last;
 

@@ -218,7 +218,7 @@ bool WarpgroupTiles::fillsLastTile(const AttentionSizes &sizes, bool isCausal, c
   return score->onlyHidesPairs && !score->inspectsTiles && countKeys(sizes.queries - 1) > countKeys(0);
 }
 
-/// Returns whether each query sees its own key and all keys before it, unless data hides them.
+/// Returns whether each query may see the key at its own position and all keys before it, and none after it.
 static bool seesAllBefore(const AttentionSizes &sizes, const std::optional<ScoreText> &score) {
   return !score || (score->distances.visible.first == 0 && score->distances.visible.last >= sizes.queries - 1);
 }
@@ -240,9 +240,9 @@ WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const Attention
   switch (stage) {
   case AttentionStage::Forward: {
     // A third warpgroup hides more exponentials, but it leaves a thread 160 registers, so that wide heads have smaller
-    // tiles of keys. Its rows are idle in a tile that ends with the sequence, which has the most keys if the mask is
-    // causal, unless the tiles begin before the sequence. If it computes a score function for single pairs, it has
-    // registers for 96 keys, and not for skipping tiles.
+    // tiles of keys. If tiles begin with the first query, the last one has rows without a query, and the most keys if
+    // the mask is causal. If it computes a score function for single pairs, it has registers for 96 keys, and not for
+    // skipping tiles.
     bool computesPairs = score && !score->onlyHidesPairs;
     int64_t manyQueries = !lastIsFull ? 4096 : isNarrow ? 512 : 2048;
     bool isFast = isNarrow ? !(computesPairs && score->inspectsTiles) : lastIsFull && seesAllBefore(sizes, score);
