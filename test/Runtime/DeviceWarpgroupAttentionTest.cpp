@@ -34,6 +34,8 @@ TEST(WarpgroupAttentionForwardTest, TilesThatBeginBeforeTheFirstQuery) {
   checkForward<HostProblem<1, 1, 1, 500, 300, 64, true>, 3, 96>(1);
   checkForward<HostProblem<1, 2, 1, 512, 512, 80, true>, 3, 112, 2, 2, 1>(2);
   checkForward<HostProblem<1, 1, 1, 320, 320, 128, true>, 3, 80>(1);
+  // Warpgroups of long sequences compute all tiles of keys, also those without queries.
+  checkForward<HostProblem<1, 1, 1, 16400, 64, 64, true>, 3>(1);
   checkForward<WindowProblem<HostProblem<1, 2, 1, 512, 512, 64, true>, 150, 0>, 3, 32>(2);
   checkForward<WindowProblem<HostProblem<1, 1, 1, 256, 600, 64, false>, 400, -300>, 3, 64>(1);
   checkForward<MultipliedSteps<SlopeProblem<HostProblem<1, 2, 1, 512, 512, 64, true>, 511, 0>>, 3, 112>(2);

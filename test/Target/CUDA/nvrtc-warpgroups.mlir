@@ -9,7 +9,7 @@
 
 // WARPGROUP: sm_90a: 17 kernels
 
-// BIASES: sm_90a: 4 kernels
+// BIASES: sm_90a: 5 kernels
 
 // SOFT-CAP: sm_90a: 8 kernels
 

@@ -28,6 +28,27 @@ exec.kernel @slopes(%q: tensor<1x4096x2x64xbf16>, %k: tensor<1x4096x2x64xbf16>, 
   exec.yield %o, %l : tensor<1x4096x2x64xbf16>, tensor<1x2x4096xf32>
 }
 
+// Wide heads have registers for fewer keys.
+// CHECK: using Attention = WarpgroupAttentionForward<wide_slopes_problem, wide_slopes_wgmma, 3, 112, 2, 1>;
+exec.kernel @wide_slopes(%q: tensor<1x2048x2x80xbf16>, %k: tensor<1x2048x2x80xbf16>, %v: tensor<1x2048x2x80xbf16>, %slopes: tensor<2xf32>)
+    : (memref<1x2048x2x80xbf16>, memref<1x2048x2x80xbf16>, memref<1x2048x2x80xbf16>, memref<2xf32>) -> (memref<1x2048x2x80xbf16>, memref<1x2x2048xf32>) {
+  %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
+      : tensor<1x2048x2x80xbf16>, tensor<1x2048x2x80xbf16> -> tensor<1x2x2048xf32> score(%slopes : tensor<2xf32>) {
+  ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %t: tensor<2xf32>):
+    %slope = cs336.element %t[%h] : tensor<2xf32>
+    %distance = cs336.sub %j, %i : tensor<i32>
+    %two = cs336.constant dense<2> : tensor<i32>
+    %double = cs336.mul %distance, %two : tensor<i32>
+    %number = cs336.cast %double : tensor<i32> -> tensor<f32>
+    %bias = cs336.mul %slope, %number : tensor<f32>
+    %one = cs336.constant dense<1.0> : tensor<f32>
+    %more = cs336.add %bias, %one : tensor<f32>
+    %r = cs336.add %s, %more : tensor<f32>
+    cs336.yield %r : tensor<f32>
+  }
+  exec.yield %o, %l : tensor<1x2048x2x80xbf16>, tensor<1x2x2048xf32>
+}
+
 // A number by head and by the distance up to 128: for far pairs it is one element of the table. Near pairs are computed
 // one by one.
 // CHECK: struct far_problem {
