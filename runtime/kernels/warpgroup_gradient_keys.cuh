@@ -47,8 +47,9 @@ private:
     // Biases are linear in the queries, so those of all tiles follow from those of one. With a causal mask, the first
     // queries are the nearest ones, whose biases are the smallest and most exact.
     const int firstTile = tile.getFirstQueryTile();
-    const auto firstBias =
-        Tile::members == 1 ? findBias(firstTile, tile.batch * Problem::queryHeads + tile.head) : TileBias<Problem>();
+    TileBias<Problem> firstBias;
+    if constexpr (hasLinearBias<Problem> && Tile::members == 1)
+      firstBias = findBias(firstTile, tile.batch * Problem::queryHeads + tile.head);
     auto getBias = [&] {
       if constexpr (!hasLinearBias<Problem>)
         return TileBias<Problem>();
