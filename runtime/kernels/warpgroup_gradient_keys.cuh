@@ -19,6 +19,7 @@ class GradientOfKeys {
   using Score = ScoreOf<Problem>;
   static constexpr int queriesPerTile = Block::queriesPerTile;
   static constexpr float scale = scaleOfTiles<Problem>;
+  static constexpr bool skipsHidden = isFarHidden<Problem> && clipsToInterior<Problem>() && !hidesTiles<Problem>;
 
 public:
   __device__ GradientOfKeys(const Block &block, int warpgroup, const Score &score)
@@ -59,13 +60,24 @@ private:
     };
     // The ring is at the tile whose scores are computed. dS of the tile before is multiplied.
     int left = queryTilesPerHead;
-    startScores();
-    auto bias = getBias();
-    awaitMatmuls<0>();
-    computeTile(left, bias);
+    TileBias<Problem> bias;
+    if (isHidden()) {
+      leaveZeros();
+    } else {
+      startScores();
+      bias = getBias();
+      awaitMatmuls<0>();
+      computeTile(left, bias);
+    }
 #pragma unroll 1
     for (int leftOfAll = Tile::members * queryTilesPerHead - 1; leftOfAll > 0; --leftOfAll) {
       left = Tile::members == 1 ? leftOfAll : left == 1 ? block.getQueryTilesPerHead() : left - 1;
+      if (isHidden()) {
+        startKeys();
+        finishKeys();
+        leaveZeros();
+        continue;
+      }
       startScores();
       bias = getBias();
       startKeys();
@@ -74,6 +86,32 @@ private:
     }
     startKeys();
     finishKeys();
+  }
+
+  /// Returns whether none of the warpgroup's keys is at a visible distance of the queries of the ring's tile.
+  __device__ bool isHidden() const {
+    if constexpr (skipsHidden) {
+      block.queryRing.awaitFull();
+      const int firstQuery = block.getQueryTile().number * queriesPerTile;
+      const int firstKey = block.getFirstKey() + lane.warpgroup * rowsPerWarpgroup;
+      return firstQuery + queriesPerTile - 1 < firstKey + Score::firstDistance ||
+             firstQuery > firstKey + rowsPerWarpgroup - 1 + Score::lastDistance;
+    } else {
+      return false;
+    }
+  }
+  /// Goes to the next tile of queries. dS of this one is 0.
+  __device__ void leaveZeros() {
+#pragma unroll
+    for (unsigned &pair : packed)
+      pair = 0;
+    leaveSlopes();
+  }
+  __device__ void leaveSlopes() {
+    block.queryRing.advance();
+    block.slopeRing.awaitFree();
+    Block::Slopes::writeLeft(block.getSlopes() + lane.warpgroup * rowsPerWarpgroup * 128, packed);
+    finishWriting(block.slopeRing);
   }
 
   /// Computes P and dS from the scores of a tile of queries, adds to dV, and goes to the next tile.
@@ -100,11 +138,8 @@ private:
       pin(slopes);
       differentiate(slopes, scores);
     }
-    block.queryRing.advance();
     packLeft<Element>(packed, slopes);
-    block.slopeRing.awaitFree();
-    Block::Slopes::writeLeft(block.getSlopes() + lane.warpgroup * rowsPerWarpgroup * 128, packed);
-    finishWriting(block.slopeRing);
+    leaveSlopes();
   }
 
   /// Replaces scores by probabilities.
