@@ -26,6 +26,8 @@ TEST(WarpgroupAttentionForwardTest, Causal) {
 TEST(WarpgroupAttentionForwardTest, Full) {
   checkForward<HostProblem<2, 2, 2, 150, 333, 64, false>>(3);
   checkForward<HostProblem<1, 1, 1, 1, 1, 72, false>>(1);
+  checkForward<HostProblem<1, 2, 1, 320, 333, 128, false>, 3, 80>(2);
+  checkForward<HostProblem<1, 2, 2, 420, 300, 80, false>, 3, 112, 4, 2, 1>(2);
 }
 TEST(WarpgroupAttentionForwardTest, ThreeWarpgroups) { checkForward<HostProblem<1, 2, 2, 420, 420, 64, true>, 3>(2); }
 /// The last tile of queries is full, so the first one begins 64 or 128 rows before the first query.

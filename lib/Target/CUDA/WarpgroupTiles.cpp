@@ -33,7 +33,7 @@ FailureOr<WarpgroupTiles> WarpgroupTiles::select(AttentionStage stage, const Att
                                                  Attribute parameters, std::string &whyNot) {
   bool hasDerivatives = score && !score->distances.onlyShifts;
   bool lastIsFull = stage == AttentionStage::Forward && fillsLastTile(sizes, isCausal, score);
-  WarpgroupTiles tiles = chooseSizes(stage, sizes, score, hasDerivatives, lastIsFull);
+  WarpgroupTiles tiles = chooseSizes(stage, sizes, score, hasDerivatives, lastIsFull, target.multiprocessors);
   tiles.lastIsFull = lastIsFull;
   tiles.skipsHiddenTiles = score && score->inspectsTiles;
   tiles.multipliesBiasSteps = score && score->multipliesBiasSteps;
@@ -231,11 +231,24 @@ static int64_t getMostKeys(int64_t headDim) {
   return std::min(most, (registers - result) * 4 / 3 / step * step);
 }
 
+/// Returns whether attention without a mask takes less time with three warpgroups than with two. All tiles of queries
+/// take equally long, so that the time is that of a row, times the rows of the block that computes the most.
+static bool isFasterByThree(const AttentionSizes &sizes, bool isNarrow, int64_t blocks) {
+  auto countRows = [&](int64_t warpgroups) {
+    int64_t rowsOfTile = warpgroups * WarpgroupTiles::rows;
+    int64_t tiles = sizes.batches * sizes.queryHeads * llvm::divideCeilSigned(sizes.queries, rowsOfTile);
+    return llvm::divideCeilSigned(tiles, blocks) * rowsOfTile;
+  };
+  // The time of a row with three warpgroups in percent of that with two, measured on an H200.
+  int64_t percent = isNarrow ? 84 : 92;
+  return percent * countRows(3) < 100 * countRows(2);
+}
+
 // Measured on an H200 (docs/Rationale/AttentionByWarpgroups.md). The limits are registers: at most 240 per thread with
 // two computing warpgroups, and 160 with three.
 WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const AttentionSizes &sizes,
-                                           const std::optional<ScoreText> &score, bool hasDerivatives,
-                                           bool lastIsFull) {
+                                           const std::optional<ScoreText> &score, bool hasDerivatives, bool lastIsFull,
+                                           int64_t blocks) {
   bool isNarrow = sizes.headDim <= slabColumns;
   switch (stage) {
   case AttentionStage::Forward: {
@@ -243,10 +256,10 @@ WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const Attention
     // tiles of keys. If tiles begin with the first query, the last one has rows without a query, and the most keys if
     // the mask is causal. If it computes a score function for single pairs, it has registers for 96 keys, and not for
     // skipping tiles.
-    bool computesPairs = score && !score->onlyHidesPairs;
+    bool hasMask = score || lastIsFull, computesPairs = score && !score->onlyHidesPairs;
     int64_t manyQueries = !lastIsFull ? 4096 : isNarrow ? 512 : 2048;
     bool isFast = isNarrow ? !(computesPairs && score->inspectsTiles) : lastIsFull && seesAllBefore(sizes, score);
-    if (isFast && sizes.queries >= manyQueries)
+    if (hasMask ? isFast && sizes.queries >= manyQueries : isFasterByThree(sizes, isNarrow, blocks))
       return {stage, sizes, 3, computesPairs ? 96 : getMostKeys(sizes.headDim), 2, 2};
     return {stage, sizes, 2, 128, 2, 2};
   }

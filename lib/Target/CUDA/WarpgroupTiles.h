@@ -105,9 +105,11 @@ private:
   int64_t countSums(bool hasDerivatives) const;
   /// Returns the pairs of rows of the block that computes the most.
   int64_t countPairs(int64_t blocks) const;
-  /// Returns the fastest known tile sizes. `hasDerivatives` is true if the gradient multiplies by derivatives.
+  /// Returns the fastest known tile sizes if so many blocks run at a time. `hasDerivatives` is true if the gradient
+  /// multiplies by derivatives.
   static WarpgroupTiles chooseSizes(AttentionStage stage, const AttentionSizes &sizes,
-                                    const std::optional<ScoreText> &score, bool hasDerivatives, bool lastIsFull);
+                                    const std::optional<ScoreText> &score, bool hasDerivatives, bool lastIsFull,
+                                    int64_t blocks);
   /// Returns whether the forward kernel chooses `lastIsFull`: if the last queries see the most keys.
   static bool fillsLastTile(const AttentionSizes &sizes, bool isCausal, const std::optional<ScoreText> &score);
   /// Returns the heads whose tiles the blocks compute at the same time.

@@ -2,7 +2,7 @@
 // RUN: sed 's/ARCH/sm_90a/' %s | cs336-translate --emit-cuda --require-all - | FileCheck %s
 // RUN: sed 's/ARCH/sm_80/' %s | cs336-translate --emit-cuda --require-all - | FileCheck %s --check-prefix=PORTABLE
 // PORTABLE-NOT: warpgroup
-// PORTABLE-COUNT-12: // Schedule attention:
+// PORTABLE-COUNT-14: // Schedule attention:
 // PORTABLE-NOT: warpgroup
 
 // The choice is visible, and a person can edit it.
@@ -107,6 +107,23 @@ exec.kernel @window(%q: tensor<1x2048x4x80xbf16>) : (memref<1x2048x4x80xbf16>) -
     cs336.yield %r : tensor<f32>
   }
   exec.yield %o, %l : tensor<1x2048x4x80xbf16>, tensor<1x4x2048xf32>
+}
+
+// Without a mask, three warpgroups compute if the rows of the block with the most tiles then take less time: 11 tiles of
+// 192 queries instead of 16 of 128.
+// CHECK: WarpgroupAttentionForward<full_problem, full_wgmma, 3, 80, 2, 2, 22>;
+exec.kernel @full(%q: tensor<8x2048x16x128xbf16>) : (memref<8x2048x16x128xbf16>) -> (memref<8x2048x16x128xbf16>, memref<8x16x2048xf32>) {
+  %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64}
+      : tensor<8x2048x16x128xbf16>, tensor<8x2048x16x128xbf16> -> tensor<8x16x2048xf32>
+  exec.yield %o, %l : tensor<8x2048x16x128xbf16>, tensor<8x16x2048xf32>
+}
+
+// 3 tiles of 192 queries take longer than 3 of 128.
+// CHECK: WarpgroupAttentionForward<level_problem, level_wgmma, 2, 128, 2, 2>;
+exec.kernel @level(%q: tensor<4x1024x12x64xbf16>) : (memref<4x1024x12x64xbf16>) -> (memref<4x1024x12x64xbf16>, memref<4x12x1024xf32>) {
+  %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64}
+      : tensor<4x1024x12x64xbf16>, tensor<4x1024x12x64xbf16> -> tensor<4x12x1024xf32>
+  exec.yield %o, %l : tensor<4x1024x12x64xbf16>, tensor<4x12x1024xf32>
 }
 
 // Few tiles: a block each.
