@@ -217,7 +217,7 @@ def flex() -> Callable:
         from torch.nn.attention.flex_attention import create_block_mask, flex_attention
     except ImportError as error:
         raise UnsupportedError(f"flex requires PyTorch 2.5 or later, this is {torch.__version__}") from error
-    attend, make_mask = torch.compile(flex_attention), torch.compile(create_block_mask)
+    attend = torch.compile(flex_attention)
     masks = []
 
     def run(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, score: Score) -> torch.Tensor:
@@ -225,7 +225,8 @@ def flex() -> Callable:
             return run(q[:, None], k[:, None], v[:, None], score)[:, 0]
         if score.sees and not masks:
             batches = q.shape[0] if score.by_batch else None
-            masks.append(make_mask(score.sees, batches, None, q.shape[-2], k.shape[-2], device=q.device))
+            # Compiling this function for 16,384 positions takes minutes.
+            masks.append(create_block_mask(score.sees, batches, None, q.shape[-2], k.shape[-2], device=q.device))
         return attend(q, k, v, score_mod=score.change, block_mask=masks[0] if masks else None)
 
     return run
