@@ -331,7 +331,8 @@ HIDDEN_TILES = [
     Attention("documents-cap", 1, 1100, 1100, 2, 2, 64, (cap(5.0), documents, causal())),
     Attention("documents-window", 1, 1100, 1100, 2, 2, 64, (documents, window(200))),
     Attention("long-documents", 1, 2100, 2100, 1, 1, 128, (documents, causal())),
-    Attention("long-narrow-documents", 1, 4200, 4200, 1, 1, 64, (documents, causal())),
+    # Enough tiles of 192 queries to occupy all multiprocessors.
+    Attention("long-narrow-documents", 1, 4200, 4200, 10, 10, 16, (documents, causal())),
     # More tiles than multiprocessors, which kernels sort.
     Attention("documents-of-many-heads", 2, 1040, 1040, 10, 5, 40, (documents, causal())),
 ]
@@ -342,6 +343,7 @@ FEW_KEYS = [
     Attention("long-window-of-9", 2, 1100, 1100, 2, 1, 64, (window(9),)),
     Attention("long-window-of-9-of-wide-heads", 1, 1100, 1100, 2, 2, 128, (window(9),)),
     Attention("very-long-window-of-9-of-wide-heads", 1, 2100, 2100, 1, 1, 128, (window(9),)),
+    Attention("window-of-9-of-many-heads", 1, 300, 300, 54, 54, 64, (window(9),)),
     Attention("long-window-of-9-on-both-sides", 1, 1131, 1131, 2, 2, 64, (window(4, 4),)),
     Attention("single-documents", 2, 1100, 1100, 2, 1, 64, (single_documents,)),
     Attention("single-documents-of-wide-heads", 2, 1100, 1100, 1, 1, 128, (single_documents,)),
@@ -364,17 +366,20 @@ LONG_DERIVATIVES = [
     Attention("long-cap-of-wide-heads", 1, 2100, 2100, 2, 1, 128, (cap(2.0), causal())),
 ]
 
-#: Attentions whose score functions kernels of compute capability 9.0 leave to a matmul, or to the softmax. From 2048
-#: positions on, causal forward passes of wide heads have another number of rows.
+#: Attentions whose score functions kernels of compute capability 9.0 leave to a matmul, or to the softmax. With many
+#: heads, forward passes have tiles of more queries.
 LONG_FUNCTIONS = [
     Attention("long-linear-bias-causal", 2, 1100, 1100, 4, 2, 64, (linear_bias, causal())),
     Attention("long-linear-bias-cached", 1, 1031, 1100, 2, 2, 128, (linear_bias, causal(69))),
     Attention("long-linear-bias-window", 1, 1300, 1300, 2, 1, 80, (linear_bias, window(200))),
     Attention("very-long-linear-bias", 1, 4133, 4133, 1, 1, 64, (linear_bias, causal())),
     Attention("very-long-linear-bias-of-wide-heads", 1, 2048, 2048, 1, 1, 80, (linear_bias, causal())),
+    Attention("linear-bias-of-many-heads", 1, 420, 420, 54, 27, 64, (linear_bias, causal())),
+    Attention("linear-bias-of-many-wide-heads", 1, 420, 420, 50, 50, 80, (linear_bias, causal())),
     # Most scores are far below the cap, or around it.
     Attention("long-high-cap", 2, 1100, 1100, 2, 1, 128, (cap(20.0), causal())),
     Attention("long-high-cap-window", 1, 1300, 1300, 2, 2, 64, (cap(8.0), window(200))),
     Attention("long-low-cap", 1, 1031, 1100, 2, 2, 64, (cap(0.5),)),
     Attention("very-long-high-cap", 1, 4133, 4133, 1, 1, 64, (cap(8.0), causal())),
+    Attention("high-cap-of-many-heads", 1, 420, 420, 54, 54, 64, (cap(8.0), causal())),
 ]

@@ -117,9 +117,12 @@ if DEVICE == "cpu":
 else:
     LONG_SHAPES += [
         LONGEST,
-        # The first tile of 192 queries begins 128 and 64 rows before the first query.
-        Shape(2, 1024, 2, 64),
-        Shape(1, 2048, 2, 80),
+        # GPUs of compute capability 9.0 have tiles of 192 queries if there are enough of them to occupy all
+        # multiprocessors. The first one begins 64 or 128 rows before the first query.
+        Shape(1, 300, 54, 64, key_heads=27),
+        Shape(1, 420, 50, 80),
+        Shape(1, 300, 54, 96, causal=False),
+        Shape(1, 420, 54, 128),
         Shape(1, 2048, 1, 128),
         Shape(1, 2049, 2, 128, key_heads=1, keys=2113),
         Shape(1, 2130, 1, 104, causal=False, keys=2050),

@@ -20,12 +20,14 @@ RUNS = 10_000 if DEVICE != "cpu" and "CS336_TEST_TOOL" not in os.environ else 6
 BURST = max(RUNS // 20, 2)
 
 # One case for each way to choose kernels on GPUs of compute capability 9.0: short, long, grouped heads, wide heads,
-# tiles that data hides, and a score function with derivatives where one pass computes all gradients.
+# many heads, tiles that data hides, and a score function with derivatives where one pass computes all gradients.
 CASES = [
     Shape(2, 130, 2, 64),
     Shape(1, 1100, 4, 64, key_heads=2),
     Shape(1, 2100, 2, 128),
     Shape(1, 577, 2, 80),
+    Shape(1, 300, 54, 64, key_heads=27),
+    Shape(1, 420, 54, 128),
     Attention("documents", 1, 1100, 1100, 4, 2, 64, (documents, causal())),
     Attention("documents-of-many-heads", 1, 1100, 1100, 20, 2, 40, (documents, causal())),
     Attention("wide-documents", 1, 1100, 1100, 2, 2, 128, (documents, causal())),

@@ -32,9 +32,9 @@ FailureOr<WarpgroupTiles> WarpgroupTiles::select(AttentionStage stage, const Att
                                                  const std::optional<ScoreText> &score, const TargetDescription &target,
                                                  Attribute parameters, std::string &whyNot) {
   bool hasDerivatives = score && !score->distances.onlyShifts;
-  bool lastIsFull = stage == AttentionStage::Forward && fillsLastTile(sizes, isCausal, score);
-  WarpgroupTiles tiles = chooseSizes(stage, sizes, score, hasDerivatives, lastIsFull, target.multiprocessors);
-  tiles.lastIsFull = lastIsFull;
+  WarpgroupTiles tiles = stage == AttentionStage::Forward
+                             ? chooseForward(sizes, isCausal, score, target.multiprocessors)
+                             : chooseBackward(stage, sizes, score.has_value(), hasDerivatives);
   tiles.skipsHiddenTiles = score && score->inspectsTiles;
   tiles.multipliesBiasSteps = score && score->multipliesBiasSteps;
   SelectedParameters selected(AttentionTiles::getStageName(stage), parameters);
@@ -231,38 +231,42 @@ static int64_t getMostKeys(int64_t headDim) {
   return std::min(most, (registers - result) * 4 / 3 / step * step);
 }
 
-/// Returns whether attention without a mask takes less time with three warpgroups than with two. All tiles of queries
-/// take equally long, so that the time is that of a row, times the rows of the block that computes the most.
-static bool isFasterByThree(const AttentionSizes &sizes, bool isNarrow, int64_t blocks) {
-  auto countRows = [&](int64_t warpgroups) {
-    int64_t rowsOfTile = warpgroups * WarpgroupTiles::rows;
-    int64_t tiles = sizes.batches * sizes.queryHeads * llvm::divideCeilSigned(sizes.queries, rowsOfTile);
-    return llvm::divideCeilSigned(tiles, blocks) * rowsOfTile;
-  };
-  // The time of a row with three warpgroups in percent of that with two, measured on an H200.
-  int64_t percent = isNarrow ? 84 : 92;
-  return percent * countRows(3) < 100 * countRows(2);
-}
-
 // Measured on an H200 (docs/Rationale/AttentionByWarpgroups.md). The limits are registers: at most 240 per thread with
 // two computing warpgroups, and 160 with three.
-WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const AttentionSizes &sizes,
-                                           const std::optional<ScoreText> &score, bool hasDerivatives, bool lastIsFull,
-                                           int64_t blocks) {
+WarpgroupTiles WarpgroupTiles::chooseForward(const AttentionSizes &sizes, bool isCausal,
+                                             const std::optional<ScoreText> &score, int64_t blocks) {
+  bool isNarrow = sizes.headDim <= slabColumns, computesPairs = score && !score->onlyHidesPairs;
+  bool lastIsFull = fillsLastTile(sizes, isCausal, score);
+  auto make = [&](int64_t warpgroups, int64_t keys) {
+    WarpgroupTiles tiles{AttentionStage::Forward, sizes, warpgroups, keys, 2, 2};
+    tiles.lastIsFull = lastIsFull;
+    return tiles;
+  };
+  WarpgroupTiles two = make(2, 128), three = make(3, computesPairs ? 96 : getMostKeys(sizes.headDim));
+  // A third warpgroup hides more exponentials, but it leaves a thread 160 registers, so that wide heads have smaller
+  // tiles of keys. If tiles begin with the first query and there is a mask, the last one has rows without a query, and
+  // possibly the most keys. If it computes a score function for single pairs, it has registers for 96 keys, and not for
+  // skipping tiles.
+  constexpr int64_t manyQueries = 4096;
+  bool mayHaveThree =
+      !score || (isNarrow ? (lastIsFull || sizes.queries >= manyQueries) && !(computesPairs && score->inspectsTiles)
+                          : lastIsFull && seesAllBefore(sizes, score));
+  if (!mayHaveThree)
+    return two;
+  // A block computes tiles with more rows, and there are fewer of them, so that some blocks may have nothing to do.
+  auto countPairs = [&](const WarpgroupTiles &tiles) {
+    int64_t steps = tiles.getMostSteps(tiles.chooseHeadsPerGroup(isCausal, blocks), isCausal, blocks);
+    return steps * tiles.getRowsPerBlock() * tiles.streamedRows;
+  };
+  // The time of a pair with three warpgroups, in percent of that with two.
+  int64_t percent = isNarrow ? 81 : 89;
+  return percent * countPairs(three) < 100 * countPairs(two) ? three : two;
+}
+
+WarpgroupTiles WarpgroupTiles::chooseBackward(AttentionStage stage, const AttentionSizes &sizes, bool hasScore,
+                                              bool hasDerivatives) {
   bool isNarrow = sizes.headDim <= slabColumns;
   switch (stage) {
-  case AttentionStage::Forward: {
-    // A third warpgroup hides more exponentials, but it leaves a thread 160 registers, so that wide heads have smaller
-    // tiles of keys. If tiles begin with the first query, the last one has rows without a query, and the most keys if
-    // the mask is causal. If it computes a score function for single pairs, it has registers for 96 keys, and not for
-    // skipping tiles.
-    bool hasMask = score || lastIsFull, computesPairs = score && !score->onlyHidesPairs;
-    int64_t manyQueries = !lastIsFull ? 4096 : isNarrow ? 512 : 2048;
-    bool isFast = isNarrow ? !(computesPairs && score->inspectsTiles) : lastIsFull && seesAllBefore(sizes, score);
-    if (hasMask ? isFast && sizes.queries >= manyQueries : isFasterByThree(sizes, isNarrow, blocks))
-      return {stage, sizes, 3, computesPairs ? 96 : getMostKeys(sizes.headDim), 2, 2};
-    return {stage, sizes, 2, 128, 2, 2};
-  }
   case AttentionStage::BackwardQueries: {
     // Derivatives take as many registers as scores. The mean of keys is computed from up to 76 rows of a tile if a head
     // has 40 columns, and from at most 64 if it has more.
@@ -270,7 +274,7 @@ WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const Attention
     bool isWide = sizes.headDim > maxMedium;
     if (hasDerivatives)
       return {stage, sizes, 2, isWide ? 48 : sizes.headDim > minHeadDim ? 64 : 80, 3, 2};
-    if (score)
+    if (hasScore)
       return {stage, sizes, 2, isWide ? 64 : 96, 3, 2};
     return {stage, sizes, 2, isNarrow ? 128 : 96, 3, 2};
   }
@@ -278,8 +282,10 @@ WarpgroupTiles WarpgroupTiles::chooseSizes(AttentionStage stage, const Attention
     constexpr int64_t maxOverlapped = 96;
     return {stage, sizes, 2, 64, isNarrow ? 4 : 3, 0, sizes.headDim <= maxOverlapped && !hasDerivatives};
   }
+  case AttentionStage::Forward:
+    break;
   }
-  llvm_unreachable("unknown stage of attention");
+  llvm_unreachable("not a stage of the gradient");
 }
 
 int64_t WarpgroupTiles::getTiles() const {

@@ -105,11 +105,12 @@ private:
   int64_t countSums(bool hasDerivatives) const;
   /// Returns the pairs of rows of the block that computes the most.
   int64_t countPairs(int64_t blocks) const;
-  /// Returns the fastest known tile sizes if so many blocks run at a time. `hasDerivatives` is true if the gradient
-  /// multiplies by derivatives.
-  static WarpgroupTiles chooseSizes(AttentionStage stage, const AttentionSizes &sizes,
-                                    const std::optional<ScoreText> &score, bool hasDerivatives, bool lastIsFull,
-                                    int64_t blocks);
+  /// Returns the fastest known tile sizes of the forward pass if so many blocks run at a time.
+  static WarpgroupTiles chooseForward(const AttentionSizes &sizes, bool isCausal, const std::optional<ScoreText> &score,
+                                      int64_t blocks);
+  /// The same for a stage of the gradient. `hasDerivatives` is true if it multiplies by derivatives.
+  static WarpgroupTiles chooseBackward(AttentionStage stage, const AttentionSizes &sizes, bool hasScore,
+                                       bool hasDerivatives);
   /// Returns whether the forward kernel chooses `lastIsFull`: if the last queries see the most keys.
   static bool fillsLastTile(const AttentionSizes &sizes, bool isCausal, const std::optional<ScoreText> &score);
   /// Returns the heads whose tiles the blocks compute at the same time.

@@ -2,7 +2,7 @@
 // RUN: sed 's/ARCH/sm_90a/' %s | cs336-translate --emit-cuda --require-all - | FileCheck %s
 // RUN: sed 's/ARCH/sm_80/' %s | cs336-translate --emit-cuda --require-all - | FileCheck %s --check-prefix=PORTABLE
 // PORTABLE-NOT: warpgroup
-// PORTABLE-COUNT-14: // Schedule attention:
+// PORTABLE-COUNT-18: // Schedule attention:
 // PORTABLE-NOT: warpgroup
 
 // The choice is visible, and a person can edit it.
@@ -82,19 +82,19 @@ exec.kernel @many(%q: tensor<4x4096x16x128xbf16>) : (memref<4x4096x16x128xbf16>)
   exec.yield %o, %l : tensor<4x4096x16x128xbf16>, tensor<4x16x4096xf32>
 }
 
-// Wide heads have three warpgroups from 2048 queries on, with the keys for which they have registers, unless distances
-// hide keys before the query.
-// CHECK: WarpgroupAttentionForward<medium_problem, medium_wgmma, 3, 112, 2, 1>;
-exec.kernel @medium(%q: tensor<1x2048x4x80xbf16>) : (memref<1x2048x4x80xbf16>) -> (memref<1x2048x4x80xbf16>, memref<1x4x2048xf32>) {
+// Wide heads have three warpgroups with the keys for which they have registers, unless distances hide keys before the
+// query.
+// CHECK: WarpgroupAttentionForward<medium_problem, medium_wgmma, 3, 112, 2, 1, 30>;
+exec.kernel @medium(%q: tensor<1x2048x40x80xbf16>) : (memref<1x2048x40x80xbf16>) -> (memref<1x2048x40x80xbf16>, memref<1x40x2048xf32>) {
   %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64, causal}
-      : tensor<1x2048x4x80xbf16>, tensor<1x2048x4x80xbf16> -> tensor<1x4x2048xf32>
-  exec.yield %o, %l : tensor<1x2048x4x80xbf16>, tensor<1x4x2048xf32>
+      : tensor<1x2048x40x80xbf16>, tensor<1x2048x40x80xbf16> -> tensor<1x40x2048xf32>
+  exec.yield %o, %l : tensor<1x2048x40x80xbf16>, tensor<1x40x2048xf32>
 }
 
-// CHECK: WarpgroupAttentionForward<window_problem, window_wgmma, 2, 128, 2, 2>;
-exec.kernel @window(%q: tensor<1x2048x4x80xbf16>) : (memref<1x2048x4x80xbf16>) -> (memref<1x2048x4x80xbf16>, memref<1x4x2048xf32>) {
+// CHECK: WarpgroupAttentionForward<window_problem, window_wgmma, 2, 128, 2, 2, 28>;
+exec.kernel @window(%q: tensor<1x2048x40x80xbf16>) : (memref<1x2048x40x80xbf16>) -> (memref<1x2048x40x80xbf16>, memref<1x40x2048xf32>) {
   %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64, causal}
-      : tensor<1x2048x4x80xbf16>, tensor<1x2048x4x80xbf16> -> tensor<1x4x2048xf32> score() {
+      : tensor<1x2048x40x80xbf16>, tensor<1x2048x40x80xbf16> -> tensor<1x40x2048xf32> score() {
   ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>):
     %distance = cs336.sub %i, %j : tensor<i32>
     %zero = cs336.constant dense<0> : tensor<i32>
@@ -106,11 +106,11 @@ exec.kernel @window(%q: tensor<1x2048x4x80xbf16>) : (memref<1x2048x4x80xbf16>) -
     %r = cs336.select %visible, %s, %hidden : tensor<f32>
     cs336.yield %r : tensor<f32>
   }
-  exec.yield %o, %l : tensor<1x2048x4x80xbf16>, tensor<1x4x2048xf32>
+  exec.yield %o, %l : tensor<1x2048x40x80xbf16>, tensor<1x40x2048xf32>
 }
 
-// Without a mask, three warpgroups compute if the rows of the block with the most tiles then take less time: 11 tiles of
-// 192 queries instead of 16 of 128.
+// Three warpgroups compute if the block with the most tiles then takes less time. Here it has 11 tiles of 192 queries
+// instead of 16 of 128.
 // CHECK: WarpgroupAttentionForward<full_problem, full_wgmma, 3, 80, 2, 2, 22>;
 exec.kernel @full(%q: tensor<8x2048x16x128xbf16>) : (memref<8x2048x16x128xbf16>) -> (memref<8x2048x16x128xbf16>, memref<8x16x2048xf32>) {
   %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64}
@@ -118,12 +118,41 @@ exec.kernel @full(%q: tensor<8x2048x16x128xbf16>) : (memref<8x2048x16x128xbf16>)
   exec.yield %o, %l : tensor<8x2048x16x128xbf16>, tensor<8x16x2048xf32>
 }
 
-// 3 tiles of 192 queries take longer than 3 of 128.
+// Here it has 3 tiles of 192 queries instead of 3 of 128.
 // CHECK: WarpgroupAttentionForward<level_problem, level_wgmma, 2, 128, 2, 2>;
 exec.kernel @level(%q: tensor<4x1024x12x64xbf16>) : (memref<4x1024x12x64xbf16>) -> (memref<4x1024x12x64xbf16>, memref<4x12x1024xf32>) {
   %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64}
       : tensor<4x1024x12x64xbf16>, tensor<4x1024x12x64xbf16> -> tensor<4x12x1024xf32>
   exec.yield %o, %l : tensor<4x1024x12x64xbf16>, tensor<4x12x1024xf32>
+}
+
+// The shapes for three warpgroups of test_attention.py and test_attention_launches.py: short ones of many heads.
+// CHECK: WarpgroupAttentionForward<short64_problem, short64_wgmma, 3, 128, 2, 2>;
+exec.kernel @short64(%q: tensor<1x300x54x64xbf16>, %k: tensor<1x300x27x64xbf16>) : (memref<1x300x54x64xbf16>, memref<1x300x27x64xbf16>) -> (memref<1x300x54x64xbf16>, memref<1x54x300xf32>) {
+  %o, %l = cs336.attention %q, %k, %k {scale = 0.125 : f64, causal}
+      : tensor<1x300x54x64xbf16>, tensor<1x300x27x64xbf16> -> tensor<1x54x300xf32>
+  exec.yield %o, %l : tensor<1x300x54x64xbf16>, tensor<1x54x300xf32>
+}
+
+// CHECK: WarpgroupAttentionForward<short80_problem, short80_wgmma, 3, 112, 2, 1>;
+exec.kernel @short80(%q: tensor<1x420x50x80xbf16>) : (memref<1x420x50x80xbf16>) -> (memref<1x420x50x80xbf16>, memref<1x50x420xf32>) {
+  %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64, causal}
+      : tensor<1x420x50x80xbf16>, tensor<1x420x50x80xbf16> -> tensor<1x50x420xf32>
+  exec.yield %o, %l : tensor<1x420x50x80xbf16>, tensor<1x50x420xf32>
+}
+
+// CHECK: WarpgroupAttentionForward<short96_problem, short96_wgmma, 3, 96, 2, 1>;
+exec.kernel @short96(%q: tensor<1x300x54x96xbf16>) : (memref<1x300x54x96xbf16>) -> (memref<1x300x54x96xbf16>, memref<1x54x300xf32>) {
+  %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64}
+      : tensor<1x300x54x96xbf16>, tensor<1x300x54x96xbf16> -> tensor<1x54x300xf32>
+  exec.yield %o, %l : tensor<1x300x54x96xbf16>, tensor<1x54x300xf32>
+}
+
+// CHECK: WarpgroupAttentionForward<short128_problem, short128_wgmma, 3, 80, 2, 2>;
+exec.kernel @short128(%q: tensor<1x420x54x128xbf16>) : (memref<1x420x54x128xbf16>) -> (memref<1x420x54x128xbf16>, memref<1x54x420xf32>) {
+  %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64, causal}
+      : tensor<1x420x54x128xbf16>, tensor<1x420x54x128xbf16> -> tensor<1x54x420xf32>
+  exec.yield %o, %l : tensor<1x420x54x128xbf16>, tensor<1x54x420xf32>
 }
 
 // Few tiles: a block each.

@@ -233,13 +233,13 @@ exec.kernel @brief(%q: tensor<2x1000x2x64xbf16>, %k: tensor<2x1000x2x64xbf16>, %
   exec.yield %o, %l : tensor<2x1000x2x64xbf16>, tensor<2x2x1000xf32>
 }
 
-// Long sequences of narrow heads: three warpgroups.
-// CHECK: using Attention = MarkTiles<long_documents_problem, TileMask<long_documents_problem, 192, 128, false, 3>>;
+// Long sequences of many narrow heads: three warpgroups.
+// CHECK: using Attention = MarkWords<long_documents_problem, TileMask<long_documents_problem, 192, 128, false, 3>>;
 // CHECK: using Attention = WarpgroupAttentionForward<long_documents_problem, long_documents_wgmma, 3, 128, 2, 2>;
-exec.kernel @long_documents(%q: tensor<2x4096x2x64xbf16>, %k: tensor<2x4096x2x64xbf16>, %v: tensor<2x4096x2x64xbf16>, %ids: tensor<2x4096xi32>)
-    : (memref<2x4096x2x64xbf16>, memref<2x4096x2x64xbf16>, memref<2x4096x2x64xbf16>, memref<2x4096xi32>) -> (memref<2x4096x2x64xbf16>, memref<2x2x4096xf32>) {
+exec.kernel @long_documents(%q: tensor<2x4096x8x64xbf16>, %k: tensor<2x4096x8x64xbf16>, %v: tensor<2x4096x8x64xbf16>, %ids: tensor<2x4096xi32>)
+    : (memref<2x4096x8x64xbf16>, memref<2x4096x8x64xbf16>, memref<2x4096x8x64xbf16>, memref<2x4096xi32>) -> (memref<2x4096x8x64xbf16>, memref<2x8x4096xf32>) {
   %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
-      : tensor<2x4096x2x64xbf16>, tensor<2x4096x2x64xbf16> -> tensor<2x2x4096xf32> score(%ids : tensor<2x4096xi32>) {
+      : tensor<2x4096x8x64xbf16>, tensor<2x4096x8x64xbf16> -> tensor<2x8x4096xf32> score(%ids : tensor<2x4096xi32>) {
   ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>, %t0: tensor<2x4096xi32>):
     %own = cs336.element %t0[%b, %i] : tensor<2x4096xi32>
     %other = cs336.element %t0[%b, %j] : tensor<2x4096xi32>
@@ -248,7 +248,7 @@ exec.kernel @long_documents(%q: tensor<2x4096x2x64xbf16>, %k: tensor<2x4096x2x64
     %r = cs336.select %visible, %s, %hidden : tensor<f32>
     cs336.yield %r : tensor<f32>
   }
-  exec.yield %o, %l : tensor<2x4096x2x64xbf16>, tensor<2x2x4096xf32>
+  exec.yield %o, %l : tensor<2x4096x8x64xbf16>, tensor<2x8x4096xf32>
 }
 
 // The same with scores that are computed: two warpgroups, which have more registers.

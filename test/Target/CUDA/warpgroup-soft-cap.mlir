@@ -8,10 +8,10 @@ module attributes {exec.architectures = ["sm_90a"]} {
 // CHECK: return approximateTanh(score * 0.033333335f) * 30.0f;
 // CHECK: static constexpr float softCap = 30.0f, capSlope = 0.033333335f;
 // CHECK: using Attention = WarpgroupAttentionForward<causal_problem, causal_wgmma, 3, 128, 2, 2>;
-exec.kernel @causal(%q: tensor<1x4096x2x64xbf16>, %k: tensor<1x4096x2x64xbf16>, %v: tensor<1x4096x2x64xbf16>)
-    : (memref<1x4096x2x64xbf16>, memref<1x4096x2x64xbf16>, memref<1x4096x2x64xbf16>) -> (memref<1x4096x2x64xbf16>, memref<1x2x4096xf32>) {
+exec.kernel @causal(%q: tensor<1x4096x16x64xbf16>, %k: tensor<1x4096x16x64xbf16>, %v: tensor<1x4096x16x64xbf16>)
+    : (memref<1x4096x16x64xbf16>, memref<1x4096x16x64xbf16>, memref<1x4096x16x64xbf16>) -> (memref<1x4096x16x64xbf16>, memref<1x16x4096xf32>) {
   %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
-      : tensor<1x4096x2x64xbf16>, tensor<1x4096x2x64xbf16> -> tensor<1x2x4096xf32> score() {
+      : tensor<1x4096x16x64xbf16>, tensor<1x4096x16x64xbf16> -> tensor<1x16x4096xf32> score() {
   ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>):
     %cap = cs336.constant dense<30.0> : tensor<f32>
     %ratio = cs336.div %s, %cap : tensor<f32>
@@ -19,7 +19,7 @@ exec.kernel @causal(%q: tensor<1x4096x2x64xbf16>, %k: tensor<1x4096x2x64xbf16>, 
     %r = cs336.mul %tanh, %cap : tensor<f32>
     cs336.yield %r : tensor<f32>
   }
-  exec.yield %o, %l : tensor<1x4096x2x64xbf16>, tensor<1x2x4096xf32>
+  exec.yield %o, %l : tensor<1x4096x16x64xbf16>, tensor<1x16x4096xf32>
 }
 
 // A window hides the other pairs.
@@ -49,10 +49,10 @@ exec.kernel @window(%q: tensor<1x4096x2x128xbf16>, %k: tensor<1x4096x2x128xbf16>
 // CHECK: struct large_problem {
 // CHECK-NOT: softCap
 // CHECK: using Attention = WarpgroupAttentionForward<large_problem, large_wgmma, 3, 96, 2, 2>;
-exec.kernel @large(%q: tensor<1x4096x2x64xbf16>, %k: tensor<1x4096x2x64xbf16>, %v: tensor<1x4096x2x64xbf16>)
-    : (memref<1x4096x2x64xbf16>, memref<1x4096x2x64xbf16>, memref<1x4096x2x64xbf16>) -> (memref<1x4096x2x64xbf16>, memref<1x2x4096xf32>) {
+exec.kernel @large(%q: tensor<1x4096x16x64xbf16>, %k: tensor<1x4096x16x64xbf16>, %v: tensor<1x4096x16x64xbf16>)
+    : (memref<1x4096x16x64xbf16>, memref<1x4096x16x64xbf16>, memref<1x4096x16x64xbf16>) -> (memref<1x4096x16x64xbf16>, memref<1x16x4096xf32>) {
   %o, %l = cs336.attention %q, %k, %v {scale = 0.125 : f64, causal}
-      : tensor<1x4096x2x64xbf16>, tensor<1x4096x2x64xbf16> -> tensor<1x2x4096xf32> score() {
+      : tensor<1x4096x16x64xbf16>, tensor<1x4096x16x64xbf16> -> tensor<1x16x4096xf32> score() {
   ^bb0(%s: tensor<f32>, %b: tensor<i32>, %h: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>):
     %cap = cs336.constant dense<54.0> : tensor<f32>
     %ratio = cs336.div %s, %cap : tensor<f32>
@@ -60,7 +60,7 @@ exec.kernel @large(%q: tensor<1x4096x2x64xbf16>, %k: tensor<1x4096x2x64xbf16>, %
     %r = cs336.mul %tanh, %cap : tensor<f32>
     cs336.yield %r : tensor<f32>
   }
-  exec.yield %o, %l : tensor<1x4096x2x64xbf16>, tensor<1x2x4096xf32>
+  exec.yield %o, %l : tensor<1x4096x16x64xbf16>, tensor<1x16x4096xf32>
 }
 
 // Numbers of 16 bits with a smaller range.
