@@ -374,12 +374,12 @@ LONG_FUNCTIONS = [
     Attention("long-linear-bias-window", 1, 1300, 1300, 2, 1, 80, (linear_bias, window(200))),
     Attention("very-long-linear-bias", 1, 4133, 4133, 1, 1, 64, (linear_bias, causal())),
     Attention("very-long-linear-bias-of-wide-heads", 1, 2048, 2048, 1, 1, 80, (linear_bias, causal())),
-    Attention("linear-bias-of-many-heads", 1, 420, 420, 54, 27, 64, (linear_bias, causal())),
-    Attention("linear-bias-of-many-wide-heads", 1, 420, 420, 50, 50, 80, (linear_bias, causal())),
+    Attention("linear-bias-of-many-heads", 1, 420, 420, 54, 27, 40, (linear_bias, causal())),
+    Attention("linear-bias-of-many-wide-heads", 1, 260, 260, 53, 53, 72, (linear_bias, causal())),
     # Most scores are far below the cap, or around it.
     Attention("long-high-cap", 2, 1100, 1100, 2, 1, 128, (cap(20.0), causal())),
     Attention("long-high-cap-window", 1, 1300, 1300, 2, 2, 64, (cap(8.0), window(200))),
     Attention("long-low-cap", 1, 1031, 1100, 2, 2, 64, (cap(0.5),)),
     Attention("very-long-high-cap", 1, 4133, 4133, 1, 1, 64, (cap(8.0), causal())),
-    Attention("high-cap-of-many-heads", 1, 420, 420, 54, 54, 64, (cap(8.0), causal())),
+    Attention("high-cap-of-many-heads", 1, 420, 420, 54, 54, 40, (cap(8.0), causal())),
 ]

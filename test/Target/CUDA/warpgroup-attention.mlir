@@ -126,7 +126,7 @@ exec.kernel @level(%q: tensor<4x1024x12x64xbf16>) : (memref<4x1024x12x64xbf16>) 
   exec.yield %o, %l : tensor<4x1024x12x64xbf16>, tensor<4x12x1024xf32>
 }
 
-// The shapes for three warpgroups of test_attention.py and test_attention_launches.py: short ones of many heads.
+// The shapes of many heads in test_attention.py.
 // CHECK: WarpgroupAttentionForward<short64_problem, short64_wgmma, 3, 128, 2, 2>;
 exec.kernel @short64(%q: tensor<1x300x54x64xbf16>, %k: tensor<1x300x27x64xbf16>) : (memref<1x300x54x64xbf16>, memref<1x300x27x64xbf16>) -> (memref<1x300x54x64xbf16>, memref<1x54x300xf32>) {
   %o, %l = cs336.attention %q, %k, %k {scale = 0.125 : f64, causal}
@@ -134,25 +134,25 @@ exec.kernel @short64(%q: tensor<1x300x54x64xbf16>, %k: tensor<1x300x27x64xbf16>)
   exec.yield %o, %l : tensor<1x300x54x64xbf16>, tensor<1x54x300xf32>
 }
 
-// CHECK: WarpgroupAttentionForward<short80_problem, short80_wgmma, 3, 112, 2, 1>;
-exec.kernel @short80(%q: tensor<1x420x50x80xbf16>) : (memref<1x420x50x80xbf16>) -> (memref<1x420x50x80xbf16>, memref<1x50x420xf32>) {
+// CHECK: WarpgroupAttentionForward<short40_problem, short40_wgmma, 3, 128, 2, 2>;
+exec.kernel @short40(%q: tensor<1x420x54x40xbf16>) : (memref<1x420x54x40xbf16>) -> (memref<1x420x54x40xbf16>, memref<1x54x420xf32>) {
   %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64, causal}
-      : tensor<1x420x50x80xbf16>, tensor<1x420x50x80xbf16> -> tensor<1x50x420xf32>
-  exec.yield %o, %l : tensor<1x420x50x80xbf16>, tensor<1x50x420xf32>
+      : tensor<1x420x54x40xbf16>, tensor<1x420x54x40xbf16> -> tensor<1x54x420xf32>
+  exec.yield %o, %l : tensor<1x420x54x40xbf16>, tensor<1x54x420xf32>
 }
 
-// CHECK: WarpgroupAttentionForward<short96_problem, short96_wgmma, 3, 96, 2, 1>;
-exec.kernel @short96(%q: tensor<1x300x54x96xbf16>) : (memref<1x300x54x96xbf16>) -> (memref<1x300x54x96xbf16>, memref<1x54x300xf32>) {
+// CHECK: WarpgroupAttentionForward<short72_problem, short72_wgmma, 3, 112, 2, 1>;
+exec.kernel @short72(%q: tensor<1x260x53x72xbf16>) : (memref<1x260x53x72xbf16>) -> (memref<1x260x53x72xbf16>, memref<1x53x260xf32>) {
+  %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64, causal}
+      : tensor<1x260x53x72xbf16>, tensor<1x260x53x72xbf16> -> tensor<1x53x260xf32>
+  exec.yield %o, %l : tensor<1x260x53x72xbf16>, tensor<1x53x260xf32>
+}
+
+// CHECK: WarpgroupAttentionForward<short72full_problem, short72full_wgmma, 3, 112, 2, 1>;
+exec.kernel @short72full(%q: tensor<1x260x53x72xbf16>) : (memref<1x260x53x72xbf16>) -> (memref<1x260x53x72xbf16>, memref<1x53x260xf32>) {
   %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64}
-      : tensor<1x300x54x96xbf16>, tensor<1x300x54x96xbf16> -> tensor<1x54x300xf32>
-  exec.yield %o, %l : tensor<1x300x54x96xbf16>, tensor<1x54x300xf32>
-}
-
-// CHECK: WarpgroupAttentionForward<short128_problem, short128_wgmma, 3, 80, 2, 2>;
-exec.kernel @short128(%q: tensor<1x420x54x128xbf16>) : (memref<1x420x54x128xbf16>) -> (memref<1x420x54x128xbf16>, memref<1x54x420xf32>) {
-  %o, %l = cs336.attention %q, %q, %q {scale = 0.125 : f64, causal}
-      : tensor<1x420x54x128xbf16>, tensor<1x420x54x128xbf16> -> tensor<1x54x420xf32>
-  exec.yield %o, %l : tensor<1x420x54x128xbf16>, tensor<1x54x420xf32>
+      : tensor<1x260x53x72xbf16>, tensor<1x260x53x72xbf16> -> tensor<1x53x260xf32>
+  exec.yield %o, %l : tensor<1x260x53x72xbf16>, tensor<1x53x260xf32>
 }
 
 // Few tiles: a block each.
