@@ -81,6 +81,7 @@ TEST(WarpgroupAttentionForwardTest, LinearBiases) {
   checkForward<SlopeProblem<HostProblem<1, 2, 2, 300, 420, 128, true>, 299, 0>>(2);
   checkForward<PlaneProblem<HostProblem<2, 2, 1, 420, 420, 64, false>, 150, 9>>(2);
   checkForward<FarBiasProblem<HostProblem<1, 2, 1, 500, 500, 64, true>, 130>, 3, 96>(2);
+  checkForward<NearBiasProblem<HostProblem<1, 2, 2, 500, 500, 64, true>, 130>>(2);
 }
 TEST(WarpgroupAttentionForwardTest, LinearBiasesByMatmul) {
   checkForward<MultipliedSteps<SlopeProblem<HostProblem<1, 2, 1, 420, 420, 64, false>, 150, 9>>, 3, 112>(2);
@@ -179,6 +180,8 @@ TEST(WarpgroupAttentionGradientTest, LinearBiasesInOnePass) {
   checkOnePass<SlopeProblem<HostProblem<1, 4, 2, 200, 300, 128, true>, 199, 0>, false, 2>();
   checkOnePass<PlaneProblem<HostProblem<2, 2, 1, 420, 420, 64, false>, 150, 9>, true>();
   checkOnePass<FarBiasProblem<HostProblem<1, 2, 1, 500, 500, 64, true>, 130>, true>();
+  checkOnePass<NearBiasProblem<HostProblem<1, 2, 1, 500, 500, 64, true>, 130>, true>();
+  checkOnePass<NearBiasProblem<HostProblem<1, 2, 2, 500, 500, 64, true>, 130>, true>();
 }
 /// Sizes that a person can select, and that are not chosen.
 TEST(WarpgroupAttentionGradientTest, SelectedSizesInOnePass) {
