@@ -32,6 +32,10 @@ def minus_infinity(program: Program, dtype: str, shape: tuple[int, ...]) -> Valu
     return value
 
 
+#: The most elements of `attend`'s output: the text of a kernel has the weights of the loss as a constant.
+MOST_WEIGHTS = 2**20
+
+
 def loss_weights(shape: tuple[int, ...]) -> NDArray[Any]:
     """Return the weights of `attend`'s loss, the gradient of its output. They are exact in bf16 and f16 too."""
     return np.round(np.cos(1.0 + np.arange(math.prod(shape))) * 32).reshape(shape) / 32

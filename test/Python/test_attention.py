@@ -10,7 +10,7 @@ import cs336
 import numpy as np
 import pytest
 import reference
-from attention_program import attend, minus_infinity, split_heads
+from attention_program import MOST_WEIGHTS, attend, minus_infinity, split_heads
 from comparison import assert_close, assert_gradients_close, relative_error
 from compiled_model import transformer_config
 from device import DEVICE, compile_program, open_session
@@ -112,21 +112,27 @@ COMMON_SHAPES = [
 #: The first length takes many tiles per block of a GPU, and at the others the gradient of wide heads has one pass. The
 #: CPU has the same kernels for all lengths, and each test takes up to half a minute on it.
 LONGEST = Shape(1, 577 if DEVICE == "cpu" else 4133, 1, 64)
+GPU_SHAPES = [
+    LONGEST,
+    Shape(1, 2048, 1, 128),
+    # With many heads, GPUs of compute capability 9.0 have tiles of 192 queries (warpgroup-attention.mlir). The first
+    # one begins 64 or 128 rows before the first query.
+    Shape(1, 300, 54, 64, key_heads=27),
+    Shape(1, 420, 54, 40),
+    Shape(1, 260, 53, 72),
+    Shape(1, 260, 53, 72, causal=False),
+    Shape(1, 2049, 2, 128, key_heads=1, keys=2113),
+    Shape(1, 2130, 1, 104, causal=False, keys=2050),
+]
 if DEVICE == "cpu":
     del LONG_SHAPES[3:], COMMON_SHAPES[3:]
 else:
-    LONG_SHAPES += [
-        LONGEST,
-        Shape(1, 2048, 1, 128),
-        # With many heads, GPUs of compute capability 9.0 have tiles of 192 queries (warpgroup-attention.mlir). The
-        # first one begins 64 or 128 rows before the first query. The weights of the loss have at most 2^20 elements.
-        Shape(1, 300, 54, 64, key_heads=27),
-        Shape(1, 420, 54, 40),
-        Shape(1, 260, 53, 72),
-        Shape(1, 260, 53, 72, causal=False),
-        Shape(1, 2049, 2, 128, key_heads=1, keys=2113),
-        Shape(1, 2130, 1, 104, causal=False, keys=2050),
-    ]
+    LONG_SHAPES += GPU_SHAPES
+
+
+@pytest.mark.parametrize("shape", GPU_SHAPES, ids=str)
+def test_shapes_of_gpus_fit_into_kernels(shape: Shape) -> None:
+    assert shape.batch * shape.queries * shape.heads * shape.dim <= MOST_WEIGHTS
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

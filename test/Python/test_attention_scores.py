@@ -15,7 +15,7 @@ from typing import Any
 import cs336
 import numpy as np
 import pytest
-from attention_program import loss_weights
+from attention_program import MOST_WEIGHTS, loss_weights
 from attention_scores import (
     CASES,
     FEW_KEYS,
@@ -163,6 +163,11 @@ def test_rows_that_see_nothing(case: Attention, dtype: Any) -> None:
     assert_close(fused["y"][1:], dict(program.outputs)["y"].array[1:], bound, "y")
     gradients = {name: gradient[1:] for name, gradient in program.gradients().items()}
     assert_gradients_close({n: fused[n][1:] for n in gradients}, gradients, gradient_bound, nearly_zero=0.02)
+
+
+@pytest.mark.parametrize("case", [*HIDDEN_TILES, *FEW_KEYS, *LONG_DERIVATIVES, *LONG_FUNCTIONS], ids=str)
+def test_long_cases_fit_into_kernels(case: Attention) -> None:
+    assert case.batch * case.queries * case.heads * case.dim <= MOST_WEIGHTS
 
 
 @pytest.mark.parametrize("name", ["window", "cap-causal", "lengths", "documents-causal", "cached-keys"])
