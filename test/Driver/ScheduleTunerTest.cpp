@@ -176,7 +176,7 @@ TEST_F(ScheduleTunerTest, CandidatesAreDistinctAndTheFirstIsTheDefault) {
 TEST_F(ScheduleTunerTest, WarpgroupsHaveCandidatesOfOtherSizes) {
   identity.architecture = "sm_90a";
   options.architectures = {"sm_90a"};
-  llvm::FailureOr<CompileOptions> tuned = tune(fastest(2), {4096});
+  llvm::FailureOr<CompileOptions> tuned = tune(fastest(2), {8192});
   ASSERT_TRUE(succeeded(tuned));
   ASSERT_THAT(log.timed, SizeIs(testing::Gt(3)));
   auto forward = [](int rows, int tile) {
