@@ -114,6 +114,8 @@ COMMON_SHAPES = [
 LONGEST = Shape(1, 577 if DEVICE == "cpu" else 4133, 1, 64)
 GPU_SHAPES = [
     LONGEST,
+    Shape(2, 1024, 2, 64),
+    Shape(1, 2048, 2, 80),
     Shape(1, 2048, 1, 128),
     # With many heads, GPUs of compute capability 9.0 have tiles of 192 queries (warpgroup-attention.mlir). The first
     # one begins 64 or 128 rows before the first query.
