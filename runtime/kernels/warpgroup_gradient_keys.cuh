@@ -89,6 +89,7 @@ private:
   }
 
   /// Returns whether none of the warpgroup's keys is at a visible distance of the queries of the ring's tile.
+  /// VisiblePairs::canSee would also compare with the ends of the sequences, in 12 more instructions per tile.
   __device__ bool isHidden() const {
     if constexpr (skipsHidden) {
       block.queryRing.awaitFull();

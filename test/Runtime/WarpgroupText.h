@@ -191,22 +191,11 @@ struct FarBiasProblem : Base {
 /// The same with a bias that changes in steps up to the distance `reach`, and is a number by head for farther keys.
 template <class Base, int reach>
 struct NearBiasProblem : Base {
-  struct Score {
-    static constexpr bool exists = true, onlyHides = false, returnsDerivative = false;
-    static constexpr bool interiorIsScore = false, interiorIsGeneral = false;
-    static constexpr int firstDistance = Base::isCausal ? 0 : 1 - Base::keys, lastDistance = Base::queries - 1;
-    static constexpr int firstInterior = firstDistance, lastInterior = reach;
-    static constexpr bool biasHasSteps = true, biasIsOfDistance = true;
+  struct Score : SlopeProblem<Base, Base::queries - 1, Base::keys - 1>::Score {
+    static constexpr int lastInterior = reach;
 
     float compute(float score, int batch, int head, int query, int key) const {
-      return computeInterior(score, batch, head, query - key < reach ? query : key + reach, key);
-    }
-    float computeInterior(float score, int /*batch*/, int head, int query, int key) const {
-      return score - 0.01f * static_cast<float>((head + 1) * (query - key));
-    }
-    BiasSteps getBiasSteps(int /*batch*/, int head) const {
-      const float step = 0.01f * static_cast<float>(head + 1);
-      return {-step, step};
+      return this->computeInterior(score, batch, head, query - key < reach ? query : key + reach, key);
     }
   };
 };

@@ -253,14 +253,13 @@ WarpgroupTiles WarpgroupTiles::chooseForward(const AttentionSizes &sizes, bool i
                           : lastIsFull && seesAllBefore(sizes, score));
   if (!mayHaveThree)
     return two;
-  // A block computes tiles with more rows, and there are fewer of them, so that some blocks may have nothing to do.
-  auto countPairs = [&](const WarpgroupTiles &tiles) {
+  // Tiles with more rows are fewer, so that some blocks may have nothing to do. The time is that of the block with the
+  // most pairs, in percent of the time of a pair with two warpgroups.
+  auto getTime = [&](const WarpgroupTiles &tiles, int64_t percent) {
     int64_t steps = tiles.getMostSteps(tiles.chooseHeadsPerGroup(isCausal, blocks), isCausal, blocks);
-    return steps * tiles.getRowsPerBlock() * tiles.streamedRows;
+    return percent * steps * tiles.getRowsPerBlock() * tiles.streamedRows;
   };
-  // The time of a pair with three warpgroups, in percent of that with two.
-  int64_t percent = isNarrow ? 81 : 89;
-  return percent * countPairs(three) < 100 * countPairs(two) ? three : two;
+  return getTime(three, isNarrow ? 81 : 89) < getTime(two, 100) ? three : two;
 }
 
 WarpgroupTiles WarpgroupTiles::chooseBackward(AttentionStage stage, const AttentionSizes &sizes, bool hasScore,
