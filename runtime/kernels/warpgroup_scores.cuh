@@ -10,12 +10,18 @@
 
 /// Replaces q · k of a tile by scores, and fills `derivatives` if they are given. The thread's first row is `firstRow`,
 /// and its first column is `firstColumn`. Rows are queries and columns are keys, or the other way round if
-/// `rowsAreKeys`.
+/// `rowsAreKeys`. If 64 divides the number of queries, rows are existing queries.
+///
+/// The function is computed for a pair that exists, even where a pair does not exist or is hidden. With a branch per
+/// pair, the compiler would read a table once per pair instead of once for all pairs that have the same distance.
 template <class Problem, bool isInterior, bool rowsAreKeys, int size, class... Derivatives>
 __device__ inline void applyScoreFunction(const ScoreOf<Problem> &function, float (&scores)[size], int firstRow,
                                           int firstColumn, int batch, int head, Derivatives &...derivatives) {
   if constexpr (isInterior && ScoreOf<Problem>::interiorIsScore)
     return;
+  // A block computes 128 rows if they are keys.
+  constexpr bool keysExist = Problem::keys % (rowsAreKeys ? 2 * rowsPerWarpgroup : 2 * size) == 0;
+  constexpr bool queriesExist = Problem::queries % (rowsAreKeys ? 2 * size : rowsPerWarpgroup) == 0;
 #pragma unroll
   for (int i = 0; i < size; ++i) {
     const int row = firstRow + i / 2 % 2 * 8, column = firstColumn + 8 * (i / 4) + i % 2;
@@ -25,19 +31,13 @@ __device__ inline void applyScoreFunction(const ScoreOf<Problem> &function, floa
           computeInterior(function, scaleOfDots<Problem> * scores[i], batch, head, query, key, derivatives[i]...);
       continue;
     }
-    const bool exists = key < Problem::keys && query < Problem::queries && !(Problem::isCausal && key > query);
-    if constexpr (hidesTiles<Problem>) {
-      // A branch per pair takes registers. The function can be called for another pair that exists.
-      const float score = function.compute(scaleOfDots<Problem> * scores[i], batch, head,
-                                           query < Problem::queries ? query : Problem::queries - 1,
-                                           key < Problem::keys ? key : Problem::keys - 1, derivatives[i]...);
-      scores[i] = exists ? score : -infinity();
-      (static_cast<void>(derivatives[i] = exists ? derivatives[i] : 0), ...);
-      continue;
-    }
-    (static_cast<void>(derivatives[i] = 0), ...);
-    scores[i] = exists ? function.compute(scaleOfDots<Problem> * scores[i], batch, head, query, key, derivatives[i]...)
-                       : -infinity();
+    const bool keyExists = keysExist || key < Problem::keys, queryExists = queriesExist || query < Problem::queries;
+    const float score =
+        function.compute(scaleOfDots<Problem> * scores[i], batch, head, queryExists ? query : Problem::queries - 1,
+                         keyExists ? key : Problem::keys - 1, derivatives[i]...);
+    const bool isVisible = keyExists && queryExists && !(Problem::isCausal && key > query);
+    scores[i] = isVisible ? score : -infinity();
+    (static_cast<void>(derivatives[i] = isVisible ? derivatives[i] : 0), ...);
   }
 }
 
@@ -68,6 +68,11 @@ template <class Problem, bool isInterior, class Tile, int size, class... Derivat
 __device__ inline void applyToTile(const ScoreOf<Problem> &function, float (&scores)[size], const Tile &tile,
                                    int keyTile, const WarpgroupLane &lane, Derivatives &...derivatives) {
   int query = tile.first + lane.row, key = tile.getFirstKey(keyTile) + lane.column;
+  if constexpr (!isInterior && Problem::queries % rowsPerWarpgroup == 0) {
+    // A warpgroup without queries takes the last ones.
+    const int last = Problem::queries - rowsPerWarpgroup + lane.row % rowsPerWarpgroup;
+    query = query < last ? query : last;
+  }
   // Keeps the compiler from computing all indices before the loop over tiles, which takes registers.
   asm volatile("" : "+r"(query), "+r"(key));
   applyScoreFunction<Problem, isInterior, /*rowsAreKeys=*/false>(function, scores, query, key, tile.batch, tile.head,

@@ -249,6 +249,68 @@ TEST(ScoreMaskTest, FunctionsOfTheInteriorGetExistingQueries) {
   });
 }
 
+/// A function that fails if it is called for a pair that does not exist, as one that reads a table would.
+template <class Problem>
+struct ExistingPairsProblem : Problem {
+  struct Score {
+    static constexpr bool exists = true, onlyHides = false, returnsDerivative = false;
+    static constexpr bool interiorIsScore = false, interiorIsGeneral = true;
+    static constexpr int firstDistance = Problem::isCausal ? 0 : -Problem::keys, lastDistance = Problem::queries;
+    static constexpr int firstInterior = lastDistance, lastInterior = lastDistance;
+    float compute(float dot, int, int, int query, int key) const {
+      EXPECT_TRUE(query >= 0 && query < Problem::queries && key >= 0 && key < Problem::keys)
+          << "query " << query << ", key " << key;
+      return dot + 1000.0f * query + key;
+    }
+  };
+};
+
+template <class Problem>
+class ExistingPairsTest : public testing::Test {};
+// With and without whole tiles of queries and keys, and with a warpgroup without queries or keys.
+using PairsProblems =
+    testing::Types<ExistingPairsProblem<Causal<1, 1, 1, 300, 300>>, ExistingPairsProblem<Full<1, 1, 1, 320, 288>>,
+                   ExistingPairsProblem<Causal<1, 1, 1, 256, 320>>, ExistingPairsProblem<Full<1, 1, 1, 330, 384>>>;
+TYPED_TEST_SUITE(ExistingPairsTest, PairsProblems);
+
+template <class Problem>
+float getScore(int query, int key, float dot) {
+  const bool isSeen = query < Problem::queries && isVisible<Problem>(query, key);
+  return isSeen ? dot + 1000.0f * query + key : -infinity();
+}
+
+TYPED_TEST(ExistingPairsTest, GetTheFunctionInRowsOfQueries) {
+  using Tile = QueryTile<TypeParam, kQueriesPerTile, kKeysPerTile>;
+  for (int number = 0; number < Tile::count; ++number) {
+    const Tile tile(number);
+    for (int keyTile = 0; keyTile < tile.keyTiles; ++keyTile)
+      forEachLane([&](const WarpgroupLane &lane) {
+        float scores[kSize] = {};
+        applyToTile<TypeParam, false>({}, scores, tile, keyTile, lane);
+        for (int i = 0; i < kSize; ++i) {
+          const int query = tile.first + lane.row + rowOf(i);
+          const int key = tile.getFirstKey(keyTile) + lane.column + columnOf(i);
+          if (query < TypeParam::queries)
+            ASSERT_EQ(scores[i], getScore<TypeParam>(query, key, 0)) << "query " << query << ", key " << key;
+        }
+      });
+  }
+}
+
+TYPED_TEST(ExistingPairsTest, GetTheFunctionInRowsOfKeys) {
+  constexpr int size = rowsPerWarpgroup / 2;
+  for (int firstKey = 0; firstKey < TypeParam::keys; firstKey += kQueriesPerTile)
+    for (int firstQuery = 0; firstQuery < TypeParam::queries; firstQuery += rowsPerWarpgroup)
+      forEachLane([&](const WarpgroupLane &lane) {
+        float scores[size] = {};
+        applyToQueries<TypeParam>({}, scores, firstQuery, firstKey, 0, 0, /*isWhole=*/true, lane);
+        for (int i = 0; i < size; ++i) {
+          const int query = firstQuery + lane.column + columnOf(i), key = firstKey + lane.row + rowOf(i);
+          ASSERT_EQ(scores[i], getScore<TypeParam>(query, key, 0)) << "query " << query << ", key " << key;
+        }
+      });
+}
+
 /// The exponents of a tile's scores are those of the function for all existing pairs.
 template <class Problem>
 class BiasTest : public testing::Test {};
