@@ -19,8 +19,8 @@ class WarpgroupAttentionForward {
   // With a score function, the compiler may not see that all threads use the same stages of rings.
   using Queries = SlabTile<Wgmma, Problem::headDim, queriesPerTile, /*makesUniform=*/Score::exists>;
   using Keys = SlabTile<Wgmma, Problem::headDim, keysPerTile, /*makesUniform=*/Score::exists>;
-  // Functions that are computed for single pairs need queries that exist, and so do the bits of tiles.
-  static constexpr bool lastIsFull = seesMostLast<Problem>() && (skipsOwnTiles<Problem> || !Score::exists);
+  // The bits of tiles are those of tiles that begin with the first query.
+  static constexpr bool lastIsFull = seesMostLast<Problem>() && !hidesTiles<Problem>;
   using Tile = QueryTile<Problem, queriesPerTile, keysPerTile, headsPerGroup, lastIsFull>;
   using Visited = VisitedKeyTiles<Problem, Tile, queriesPerTile, /*parts=*/warpgroups>;
   using StepMatmul = BiasStepMatmul<Wgmma, keysPerTile>;

@@ -27,7 +27,7 @@ struct InteriorTiles {
     const int end = (endOfKeys < Problem::keys ? endOfKeys : Problem::keys) - skippedKeys;
     // Functions read tables at existing queries only. Linear biases and soft caps have no elements of positions.
     constexpr bool readsTables = !Score::interiorIsScore && !hasLinearBias<Problem> && !hasSoftCap<Problem>;
-    if (end < 0 || (readsTables && last >= Problem::queries))
+    if (end < 0 || (readsTables && (first < 0 || last >= Problem::queries)))
       return {0, 0};
     return {!beginFirst<Problem> && firstKey > 0 ? countTiles(firstKey, keysPerTile) : 0, end / keysPerTile};
   }
@@ -59,12 +59,12 @@ constexpr TileForm outerForm = clipsToInterior<Problem>() ? TileForm::Clipped : 
 template <class Problem>
 constexpr bool hasMixedTiles = !clipsToInterior<Problem>() || hidesTiles<Problem>;
 
-/// True if a warpgroup leaves out the tiles of keys that none of its own queries sees. Functions that are computed for
-/// single pairs have no registers for the numbers of these tiles. Without a function, long sequences have few such
-/// tiles for their length, and the loop over all tiles is faster.
+/// True if a warpgroup leaves out the tiles of keys that none of its own queries sees. Without a function, long
+/// sequences have few such tiles for their length, and the loop over all tiles is faster. If data hides tiles, the bits
+/// of the warpgroup decide.
 template <class Problem>
-constexpr bool skipsOwnTiles = ScoreOf<Problem>::exists ? clipsToInterior<Problem>() && !hidesTiles<Problem>
-                                                        : Problem::isCausal && Problem::queries < 16384;
+constexpr bool skipsOwnTiles =
+    ScoreOf<Problem>::exists ? !hidesTiles<Problem> : Problem::isCausal && Problem::queries < 16384;
 
 /// Returns the number of a chosen tile, or that of one past the last key, which hides all pairs, if the warpgroup's
 /// queries see nothing of it.

@@ -69,9 +69,12 @@ __device__ inline void applyToTile(const ScoreOf<Problem> &function, float (&sco
                                    int keyTile, const WarpgroupLane &lane, Derivatives &...derivatives) {
   int query = tile.first + lane.row, key = tile.getFirstKey(keyTile) + lane.column;
   if constexpr (!isInterior && Problem::queries % rowsPerWarpgroup == 0) {
-    // A warpgroup without queries takes the last ones.
-    const int last = Problem::queries - rowsPerWarpgroup + lane.row % rowsPerWarpgroup;
-    query = query < last ? query : last;
+    // A warpgroup without queries takes the first or the last ones.
+    const int first = lane.row % rowsPerWarpgroup, last = Problem::queries - rowsPerWarpgroup + first;
+    query = query < first ? first : query < last ? query : last;
+  } else if constexpr (!isInterior && Tile::missing > 0) {
+    const int first = lane.row % rowsPerWarpgroup;
+    query = query < first ? first : query;
   }
   // Keeps the compiler from computing all indices before the loop over tiles, which takes registers.
   asm volatile("" : "+r"(query), "+r"(key));

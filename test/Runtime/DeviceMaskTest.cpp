@@ -256,7 +256,7 @@ struct ExistingPairsProblem : Problem {
     static constexpr bool exists = true, onlyHides = false, returnsDerivative = false;
     static constexpr bool interiorIsScore = false, interiorIsGeneral = true;
     static constexpr int firstDistance = Problem::isCausal ? 0 : -Problem::keys, lastDistance = Problem::queries;
-    static constexpr int firstInterior = lastDistance, lastInterior = lastDistance;
+    static constexpr int firstInterior = firstDistance + 100, lastInterior = lastDistance;
     float compute(float dot, int, int, int query, int key) const {
       EXPECT_TRUE(query >= 0 && query < Problem::queries && key >= 0 && key < Problem::keys)
           << "query " << query << ", key " << key;
@@ -270,7 +270,7 @@ class ExistingPairsTest : public testing::Test {};
 // With and without whole tiles of queries and keys, and with a warpgroup without queries or keys.
 using PairsProblems =
     testing::Types<ExistingPairsProblem<Causal<1, 1, 1, 300, 300>>, ExistingPairsProblem<Full<1, 1, 1, 320, 288>>,
-                   ExistingPairsProblem<Causal<1, 1, 1, 256, 320>>, ExistingPairsProblem<Full<1, 1, 1, 330, 384>>>;
+                   ExistingPairsProblem<Causal<1, 1, 1, 256, 320>>, ExistingPairsProblem<Full<1, 1, 1, 310, 384>>>;
 TYPED_TEST_SUITE(ExistingPairsTest, PairsProblems);
 
 template <class Problem>
@@ -279,22 +279,34 @@ float getScore(int query, int key, float dot) {
   return isSeen ? dot + 1000.0f * query + key : -infinity();
 }
 
-TYPED_TEST(ExistingPairsTest, GetTheFunctionInRowsOfQueries) {
-  using Tile = QueryTile<TypeParam, kQueriesPerTile, kKeysPerTile>;
+/// Checks the scores of all tiles of queries, whose function may also be that of the interior.
+template <class Problem, class Tile>
+void checkRowsOfQueries() {
   for (int number = 0; number < Tile::count; ++number) {
     const Tile tile(number);
-    for (int keyTile = 0; keyTile < tile.keyTiles; ++keyTile)
-      forEachLane([&](const WarpgroupLane &lane) {
+    forEachLane([&](const WarpgroupLane &lane) {
+      int keyTile = tile.keyTiles - 1;
+      visitKeyTiles<Problem>(tile, lane, keyTile, [&](TileForm form) {
         float scores[kSize] = {};
-        applyToTile<TypeParam, false>({}, scores, tile, keyTile, lane);
+        if (form == TileForm::Interior)
+          applyToTile<Problem, true>({}, scores, tile, keyTile, lane);
+        else
+          applyToTile<Problem, false>({}, scores, tile, keyTile, lane);
         for (int i = 0; i < kSize; ++i) {
           const int query = tile.first + lane.row + rowOf(i);
           const int key = tile.getFirstKey(keyTile) + lane.column + columnOf(i);
-          if (query < TypeParam::queries)
-            ASSERT_EQ(scores[i], getScore<TypeParam>(query, key, 0)) << "query " << query << ", key " << key;
+          if (query >= 0 && query < Problem::queries)
+            ASSERT_EQ(scores[i], getScore<Problem>(query, key, 0)) << "query " << query << ", key " << key;
         }
       });
+      EXPECT_EQ(keyTile, -1);
+    });
   }
+}
+
+TYPED_TEST(ExistingPairsTest, GetTheFunctionInRowsOfQueries) {
+  checkRowsOfQueries<TypeParam, QueryTile<TypeParam, kQueriesPerTile, kKeysPerTile>>();
+  checkRowsOfQueries<TypeParam, EarlyTile<TypeParam>>();
 }
 
 TYPED_TEST(ExistingPairsTest, GetTheFunctionInRowsOfKeys) {

@@ -215,7 +215,7 @@ bool WarpgroupTiles::fillsLastTile(const AttentionSizes &sizes, bool isCausal, c
   auto countKeys = [&](int64_t query) {
     return std::min(query - visible.first + 1, sizes.keys) - std::max(query - visible.last, int64_t(0));
   };
-  return score->onlyHidesPairs && !score->inspectsTiles && countKeys(sizes.queries - 1) > countKeys(0);
+  return !score->inspectsTiles && countKeys(sizes.queries - 1) > countKeys(0);
 }
 
 /// Returns whether each query may see the key at its own position and all keys before it, and none after it.
@@ -245,12 +245,12 @@ WarpgroupTiles WarpgroupTiles::chooseForward(const AttentionSizes &sizes, bool i
   WarpgroupTiles two = make(2, 128), three = make(3, computesPairs ? 96 : getMostKeys(sizes.headDim));
   // A third warpgroup hides more exponentials, but it leaves a thread 160 registers, so that wide heads have smaller
   // tiles of keys. If tiles begin with the first query and there is a mask, the last one has rows without a query, and
-  // possibly the most keys. If it computes a score function for single pairs, it has registers for 96 keys, and not for
-  // skipping tiles.
+  // possibly the most keys. If it computes a score function for single pairs, it has registers for 96 keys of narrow
+  // heads.
   constexpr int64_t manyQueries = 4096;
   bool mayHaveThree =
       !score || (isNarrow ? (lastIsFull || sizes.queries >= manyQueries) && !(computesPairs && score->inspectsTiles)
-                          : lastIsFull && seesAllBefore(sizes, score));
+                          : !computesPairs && lastIsFull && seesAllBefore(sizes, score));
   if (!mayHaveThree)
     return two;
   // Tiles with more rows are fewer, so that some blocks may have nothing to do. The time is that of the block with the
