@@ -1,6 +1,11 @@
 // Score functions that add a bias which is linear in query and key: kernels on sm_90a add it in steps, or by a matmul.
 // RUN: cs336-translate --emit-cuda --require-all %s | FileCheck %s
 
+// With 2048 positions and enough heads, three warpgroups compute a function of single pairs too.
+// RUN: sed 's/1x4096x16x64/8x2048x16x64/g; s/1x16x4096/8x16x2048/g' %s | cs336-translate --emit-cuda --require-all - \
+// RUN:   | FileCheck %s --check-prefix=SHORT
+// SHORT: using Attention = WarpgroupAttentionForward<far_problem, far_wgmma, 3, 96,
+
 module attributes {exec.architectures = ["sm_90a"]} {
 // A slope by head, and numbers: the steps of the query and of the key are opposite. All visible pairs are interior, so
 // that a matmul adds the steps, and three warpgroups have registers for 128 keys.
